@@ -252,3 +252,19 @@ def test_a_long_file_is_looked_through_in_little_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert [seen, *passes] == [source.n_rows] * 3 == [60_000] * 3
     assert peak < 9e6  # all rows at once, as texts, would take thirty million bytes
+
+
+def test_control_characters_of_names_and_levels_are_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a\n\x1b[31mred": rng.normal(size=40), "b\x07\x9b2J": rng.normal(size=40)})
+    table.assign(y=rng.random(40) < 0.5).to_csv(tmp_path / "t.csv", index=False)
+    assert main(["compare", str(tmp_path / "t.csv"), str(tmp_path / "t.csv"), "--drop", "y"]) == 0
+    main(["fit", str(tmp_path / "t.csv"), "--target", "y", "-o", str(tmp_path / "m.surefoot"), "--quiet"])
+    written = "".join(capsys.readouterr())
+    assert "[31mred" in written and not {"\x1b", "\x07", "\x9b"} & set(written)
+    assert "  a [31mred  numeric" in written
+
+
+def test_a_folder_in_place_of_a_model_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(tmp_path), "t.csv", "--target", "y"]) == 2
+    assert "Is a directory" in capsys.readouterr().err

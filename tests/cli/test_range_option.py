@@ -31,6 +31,7 @@ def test_options_are_ranges_of_columns_or_of_all(given, wanted):
     ("given", "message"),
     [
         (["age=18:old"], "'age=18:old' is not understood; two numbers belong there, as in age=18:100"),
+        (["age=18_0:1000"], "'age=18_0:1000' is not understood"),
         (["age=1:2", "age=1:3"], "names column 'age' twice"),
         (["observed", "age=1:2"], "'observed' is for all columns"),
         (["age 18-90"], r"given as in --range age=18:90, or say observed"),

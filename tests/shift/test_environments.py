@@ -293,3 +293,34 @@ def test_environments_that_are_none_are_refused(arguments: Any, message: str) ->
     X, groups = sites([0.0, 0.1, 0.2])
     with pytest.raises(ValueError, match=message):
         sf.ShiftModel.from_environments(*arguments(X, groups))
+
+
+def two_sites() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"a": rng.normal(50, 10, 80), "b": rng.normal(size=80)})
+    return X, np.where(X["a"] - 50 + 10 * rng.logistic(size=80) > 0, "p", "q"), np.repeat(["A", "B"], 40)
+
+
+@pytest.mark.parametrize("unit", [1e300, 1e-300, 1000.0])
+def test_the_certainty_of_labels_does_not_depend_on_units(unit: float) -> None:
+    X, y, sites = two_sites()
+    found = [sf.ShiftModel.from_environments(table, sites, y).label_certainty for table in (X, X.assign(a=unit * X["a"]))]
+    assert found[0] == found[1]
+
+
+def test_settings_that_make_no_sense_are_told_in_words() -> None:
+    X, y, sites = two_sites()
+    with pytest.raises(sf.exceptions.InvalidTableError, match="X has no tables"):
+        sf.ShiftModel.from_environments({})
+    with pytest.raises(ValueError, match="y is a mapping of environments to labels, but X is a list"):
+        sf.ShiftModel.from_environments([X[:40], X[40:]], None, {"A": y[:40], "B": y[40:]})
+    with pytest.raises(sf.exceptions.InvalidTableError, match="column 'a' reaches from -1e\\+308 to 1e\\+308"):
+        sf.ShiftModel.from_environments(X.assign(a=np.where(sites == "A", 1e308, -1e308)), sites)
+    with pytest.raises(
+        sf.exceptions.InvalidTableError, match="holds truth values at 'A' and numbers other than 0 and 1 at 'B'"
+    ):
+        sf.ShiftModel.from_environments({"A": X[:40].assign(a=X["a"] > 50), "B": X[40:]})
+    halves = {"A": X[:40].assign(a=X["a"] > 50), "B": X[40:].assign(a=1.0 * (X["a"] > 50))}
+    assert sf.ShiftModel.from_environments(halves).numeric_certainty is not None
+    certainty = sf.ShiftModel.from_environments(X[:2], ["A", "B"], ["p", "q"]).label_certainty
+    assert certainty is not None and 0.5 < certainty < 0.51

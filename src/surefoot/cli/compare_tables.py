@@ -199,6 +199,7 @@ def _content(found: Comparison) -> dict[str, Any]:
             **{name: None if part is None else [part.value, part.low, part.high] for name, part in told.items()},
             "overlap": parts.overlap,
             "answers_changed": parts.answers_changed,
+            "rows_of_fit": list(parts.rows_of_fit),
             "in_words": str(parts),
         }
     return content

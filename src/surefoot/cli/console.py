@@ -8,15 +8,23 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+# Names and levels come from files of others: what would move the cursor, colour the screen or ring the bell is not written.
+_CONTROLS = {code: None for code in (*range(32), 127, *range(128, 160)) if chr(code) not in "\n\t"}
+
+
+def printable(text: str) -> str:
+    """A text without control characters but ends of lines and tabulators."""
+    return text.translate(_CONTROLS)
+
 
 def say(text: str = "") -> None:
     """A line of the result."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable(text)}\n")
 
 
 def note(text: str) -> None:
     """A line beside the result."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{printable(text)}\n")
     sys.stderr.flush()
 
 
@@ -32,6 +40,8 @@ def say_json(content: Mapping[str, Any]) -> None:
 
 def aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
     """Rows of text under each other; the first ``left`` columns flush left, the others flush right."""
+    # The end of a line within a cell would tear the table apart.
+    rows = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  "

@@ -15,7 +15,7 @@ from surefoot.cli.demo import add_demo
 from surefoot.cli.explain import add_explain
 from surefoot.cli.fit import add_fit
 from surefoot.cli.option_words import in_options
-from surefoot.cli.options import BAD_INPUT, INTERRUPTED, NOT_WRITTEN
+from surefoot.cli.options import BAD_INPUT, BAD_USAGE, INTERRUPTED, NOT_WRITTEN
 from surefoot.cli.report import add_report
 from surefoot.cli.score import add_score
 from surefoot.cli.stress import add_stress
@@ -71,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except OSError as error:
         note(f"error: {error if error.filename is None else f'{error.filename}: {error.strerror}'}")
+        if isinstance(error, IsADirectoryError):  # a folder where the words of the command should name a file
+            return BAD_USAGE
         return BAD_INPUT if isinstance(error, FileNotFoundError) else NOT_WRITTEN
 
 

@@ -40,6 +40,8 @@ def _ends(spec: str, text: str) -> Any:
         _require_words(spec, text)
         return spec.strip()
     try:
+        if "_" in spec:  # Python takes 18_0 for 180
+            raise ValueError
         return float(low), float(high)
     except ValueError:
         raise ValueError(f"--range {text!r} is not understood; two numbers belong there, as in age=18:100.") from None

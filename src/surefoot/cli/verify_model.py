@@ -60,6 +60,9 @@ def add_verify(subparsers: Any) -> None:
 def run_verify(args: argparse.Namespace) -> int:
     """Verify; see the parser."""
     model = load_fitted(args.model)
+    if args.groups is not None and not hasattr(last_step(model), "groups_"):
+        note(f"--groups {args.groups} is left out: the proof of this model does not depend on groups.")
+        args.groups = None
     more = {"--weights": args.weights, "--groups": args.groups}
     others = {option: [name] for option, name in {"--target": args.target, **more}.items() if name is not None}
     apart = [name for named in others.values() for name in named]

@@ -78,7 +78,7 @@ def comparison_blocks(found: Comparison) -> tuple[str, ...]:
 
 
 def _loss_blocks(parts: Decomposition) -> list[str]:
-    blocks = [paragraph(" ".join(parts.in_words))]
+    blocks = [paragraph(" ".join((*parts.in_words, parts.whose_rows)).strip())]
     if parts.inputs is not None and parts.relation is not None:
         told = (("Other rows:", parts.inputs), ("Other answers to the same rows:", parts.relation))
         blocks.append(bullets((name, _interval(part)) for name, part in told))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,10 +14,13 @@ from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.labels import encode_labels
 from surefoot.design.encode.row_groups import read_row_groups
 from surefoot.design.encode.schema import Level
-from surefoot.design.read.column import plain_level
+from surefoot.design.read.column import NumberColumn, plain_level
 from surefoot.design.read.stacked_tables import stacked_tables
 from surefoot.design.read.table import Table, read_table
 from surefoot.exceptions import InvalidTableError
+
+# Of the values of a column; beyond it, sums of moves and of squares of them relative to the largest may not be numbers.
+LARGEST_WIDTH = 1e308
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +35,14 @@ class Environments:
         Of the environments.
     codes : ndarray of shape (n_rows,)
         Position of each row's environment in ``names``.
+    truths : mapping
+        Columns of truth values in some of the tables and of other numbers in others, by name: an environment of either kind.
     """
 
     table: Table
     names: tuple[Level, ...]
     codes: NDArray[np.intp]
+    truths: Mapping[str, tuple[Level, Level]] = field(default_factory=dict)
 
     @cached_property
     def counts(self) -> FloatArray:
@@ -47,6 +53,12 @@ class Environments:
     def numbers(self, position: int) -> tuple[FloatArray, NDArray[np.bool_]]:
         """A column as numbers, and where it has gaps, which hold the median of all values."""
         column = self.table.columns[position]
+        if self.table.names[position] in self.truths:
+            truths, measured = self.truths[self.table.names[position]]
+            raise InvalidTableError(
+                f"{column.label} holds truth values at {truths!r} and numbers other than 0 and 1 at {measured!r}. Give both "
+                "the same type, drop the column, or name it in categorical_features to take every distinct value as a level."
+            )
         values = column.numbers()
         infinite = np.flatnonzero(np.isinf(values))
         if infinite.size:
@@ -57,6 +69,12 @@ class Environments:
         gaps: NDArray[np.bool_] = np.isnan(values)
         if gaps.all():
             raise InvalidTableError(f"{column.label} holds no value in any of the tables. Drop it.")
+        low, high = float(values[~gaps].min()), float(values[~gaps].max())
+        if high / 2 - low / 2 > LARGEST_WIDTH / 2:
+            raise InvalidTableError(
+                f"{column.label} reaches from {low:g} to {high:g}, which is further than a double can say. Divide it by a "
+                "number: units do not matter."
+            )
         return np.where(gaps, np.median(values[~gaps]), values), gaps
 
     def levels(self, position: int) -> tuple[NDArray[np.intp], int, NDArray[np.bool_]]:
@@ -109,7 +127,21 @@ def of_tables(tables: Sequence[Any], names: tuple[Any, ...]) -> Environments:
     read = [read_table(table) for table in tables]
     codes = np.repeat(np.arange(len(read)), [table.n_rows for table in read])
     plain = tuple(plain_level(name, "the names of the environments") for name in names)
-    return _several(Environments(stacked_tables(read), plain, codes))
+    return _several(Environments(stacked_tables(read), plain, codes, _truths_beside_numbers(read, plain)))
+
+
+def _truths_beside_numbers(tables: Sequence[Table], names: tuple[Level, ...]) -> dict[str, tuple[Level, Level]]:
+    truths: dict[str, Level] = {}
+    measured: dict[str, Level] = {}
+    for table, name in zip(tables, names, strict=True):
+        for column_name, column in zip(table.names, table.columns, strict=True):
+            if not isinstance(column, NumberColumn):
+                continue
+            if column.values.dtype.kind == "b":
+                truths.setdefault(column_name, name)
+            elif not np.isin(column.numbers()[~np.isnan(column.numbers())], (0.0, 1.0)).all():
+                measured.setdefault(column_name, name)
+    return {column: (truths[column], measured[column]) for column in truths if column in measured}
 
 
 def read_signs(X: Any, y: Any, found: Environments) -> FloatArray:
@@ -121,6 +153,11 @@ def read_signs(X: Any, y: Any, found: Environments) -> FloatArray:
             y = [y[name] for name in X]
         y = _joined(y, found)
     elif isinstance(X, (list, tuple)) and X and all(_is_table(item) for item in X):
+        if isinstance(y, Mapping):
+            raise ValueError(
+                "y is a mapping of environments to labels, but X is a list of tables. Give both in the same form: a mapping, "
+                "or a list in the same order."
+            )
         y = _joined(y, found)
     signs = encode_labels(y).signs
     if signs.size != found.codes.size:
@@ -139,6 +176,8 @@ def _joined(y: Any, found: Environments) -> Any:
 
 
 def _several(found: Environments) -> Environments:
+    if not found.names:
+        raise InvalidTableError("X has no tables: how much environments differ takes at least two.")
     if len(found.names) < 2:
         raise InvalidTableError(
             f"there is one environment only, {found.names[0]!r}: how much environments differ takes at least two."

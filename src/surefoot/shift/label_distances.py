@@ -76,6 +76,9 @@ def _parts(found: Environments, categorical: Sequence[str], signs: FloatArray) -
 
 
 def _standardized(block: FloatArray) -> FloatArray:
+    # In units of the largest value no square overflows, and none vanishes.
+    largest = np.abs(block).max(axis=0, initial=0.0)
+    block = block / np.where(largest > 0, largest, 1.0)
     spread = block.std(axis=0)
     found: FloatArray = (block - block.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return found

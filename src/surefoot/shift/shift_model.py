@@ -218,8 +218,9 @@ class ShiftModel:
         if y is None:
             return estimated
         doubt = flipped_share(found, categorical, read_signs(X, y, found), correct=how.correct)
-        certainty = max(1.0 - doubt, certainty_at_price(LEAST_PRICE, 2))
-        return replace(estimated, label_certainty=surest(certainty, found, how))
+        # Of two rows nobody sees a share below 1/2, which is chance.
+        certainty = max(surest(1.0 - doubt, found, how), certainty_at_price(LEAST_PRICE, 2))
+        return replace(estimated, label_certainty=certainty)
 
     @classmethod
     def from_two(

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
 from surefoot.sklearn_api.parameter_marks import parameter_mark, parameter_marks, sealed_fields
 
@@ -59,6 +60,10 @@ class ProvenModel:
     def _proven_numbers(self) -> Mapping[str, Any]:
         """Everything by which the model answers, as it is now: arrays, numbers, texts, lists and records."""
         raise NotImplementedError
+
+    def _held_out_probability(self, X: Any, y: Any) -> FloatArray | None:
+        """Of the second class, for each row of the fit, by a model of the same settings fitted without it; None if unknown."""
+        return None
 
     def _seal_proof(self) -> None:
         """Remember what has been proven; the last step of a fit."""

@@ -61,7 +61,8 @@ def verify(
     sample_weight : array-like of shape (n_rows,), optional
         As in the fit, to the last digit; a power of 2 times as large is the same.
     groups : array-like of shape (n_rows,), optional
-        As in the fit of a :class:`~surefoot.ChanceConstrainedSVC`; None takes those of the fit, made by k-means or given.
+        As in the fit of a :class:`~surefoot.ChanceConstrainedSVC`; None takes those of the fit, made by k-means or given. For a
+        :class:`~surefoot.RobustLogisticRegressionCV` they had a part in the choice and have none in the proof.
     arithmetic : {"double", "ball"}, default="double"
         In what the bounds are computed: doubles with rounding counted, or the balls of python-flint (extra ``proof``).
 

@@ -184,3 +184,15 @@ def test_a_fit_that_starts_where_the_search_for_its_radius_ended_is_proven() -> 
     model = sf.RobustLogisticRegression(missing_categorical="level").fit(rows.drop(columns="income"), rows["income"])
     assert model.sampling_error_.converged
     assert model.certificate_.verified
+
+
+@pytest.mark.parametrize("weights", [(1e-9, 1e9), (1e9, 1e-9), (1e-9, 1e7)])
+def test_a_class_that_outweighs_the_other_beyond_the_digits_of_a_double_leaves_a_radius(weights: tuple[float, float]) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.logistic(size=60) > 0
+    model = sf.RobustLogisticRegression().fit(X, y, np.where(y, *weights))
+    assert model.radius_ > 0 and "nothing that the model uses" not in model.radius_reason_
+    # One minus the share of the heavy class would be 0.
+    alone = sf.RobustLogisticRegression().fit(X, y, np.where(y, weights[1], weights[0]))
+    assert alone.radius_ > 0

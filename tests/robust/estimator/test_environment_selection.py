@@ -394,3 +394,36 @@ def test_the_reason_says_what_was_left_out_and_by_what_was_judged() -> None:
     assert model.radius_reason_ == "the best of 4 by leaving out each of 5 environments, mean score"
     worst = sf.RobustLogisticRegressionCV(radii=RADII, cv=GroupKFold(2), select="worst").fit(X, y, groups=groups)
     assert worst.radius_reason_ == "the best of 4 by cross-validation over 5 environments, worst score"
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_folds_scores_and_groups_that_make_no_sense_are_told_in_words(grouped: bool) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + rng.logistic(size=40) > 0
+    groups = np.repeat(["A", "B"], 20) if grouped else None
+
+    def fit(**options: Any) -> Any:
+        return sf.RobustLogisticRegressionCV(radii=[0.1], **options).fit(X, y, groups=groups)
+
+    with pytest.raises(ValueError, match=r"cv = \[\] has no folds"):
+        fit(cv=[])
+    with pytest.raises(ValueError, match="test of fold 1 names rows that are not there, of 40"):
+        fit(cv=[(np.arange(30), [99])])
+    with pytest.raises(sf.exceptions.InvalidTableError, match="Fold 1 holds out rows that it is fitted to, such as row 5"):
+        fit(cv=[(np.arange(40), np.arange(5, 40))])
+    with pytest.raises(ValueError, match=r"gave 'x'; a score is a number"):
+        fit(scoring=lambda *rows, **weights: "x")
+    with pytest.raises(ValueError, match="numeric_range"):
+        fit(numeric_range={0: (-(10**400), 10**400)})
+    with pytest.raises(sf.exceptions.InvalidTableError, match="groups of type set is no column"):
+        sf.RobustLogisticRegressionCV(radii=[0.1]).fit(X, y, groups={"A", "B"})
+
+
+def test_groups_that_had_a_part_in_the_choice_have_none_in_the_proof() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + rng.logistic(size=40) > 0
+    groups = np.repeat(["A", "B"], 20)
+    model = sf.RobustLogisticRegressionCV(radii=[0.1]).fit(X, y, groups=groups)
+    assert sf.verify(model, X, y, groups=groups).verified

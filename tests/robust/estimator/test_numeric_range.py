@@ -269,3 +269,21 @@ def test_the_parameter_is_one_like_others():
     model = sf.RobustLogisticRegression(numeric_range=RANGES)
     assert clone(model).get_params()["numeric_range"] == RANGES
     assert sf.RobustLogisticRegression().get_params()["numeric_range"] is None
+
+
+def test_a_range_beyond_the_reach_of_doubles_leaves_no_model_of_nan_and_is_named() -> None:
+    rng = np.random.default_rng(0)
+    far = pd.DataFrame({"a": rng.integers(18, 90, 80).astype(float), "b": np.round(rng.normal(130, 15, 80))})
+    far["c"] = rng.choice(list("xyz"), 80)
+    score = 0.04 * (far["a"] - 50) + 0.02 * (far["b"] - 130) + (far["c"] == "x")
+    labels = np.where(score + rng.logistic(size=80) > 0, "p", "q")
+    model = sf.RobustLogisticRegression(radius=0.05).fit(far, labels)
+    before = model.coef_.copy()
+    model.set_params(numeric_range={"a": (-1e50, 1e50)})
+    with pytest.raises(sf.exceptions.UnsupportedProblemError, match="numeric_range of column 'a'"):
+        model.fit(far, labels)
+    np.testing.assert_array_equal(model.coef_, before)
+    model.set_params(numeric_range={"a": (-1e15, 1e15)})
+    with pytest.warns(sf.exceptions.ConvergenceLimitWarning, match="numeric_range of column 'a'"):
+        model.fit(far, labels)
+    assert np.all(np.isfinite(model.coef_))

@@ -45,7 +45,7 @@ def line(found: Any, name: str) -> Any:
 
 
 def quick(*tables: Any, **options: Any) -> Any:
-    return sf.compare(*tables, **{"n_permutations": 99, "n_resamples": 40, **options})
+    return sf.compare(*tables, **{"n_permutations": 99, "n_resamples": 79, **options})
 
 
 def test_distances_are_those_of_the_columns_in_the_prices_of_a_default_model() -> None:
@@ -98,7 +98,7 @@ def test_tables_of_one_population_are_seldom_called_shifted() -> None:
     alarms = 0
     for seed in range(200):
         a, b = pair(80, 60, seed=1000 + seed)
-        alarms += sf.compare(a, b, n_permutations=39, n_resamples=1, max_rows=1, random_state=seed).beyond_chance
+        alarms += sf.compare(a, b, n_permutations=39, n_resamples=79, max_rows=1, random_state=seed).beyond_chance
     # 17 or more of 200 happen with probability 0.027 at the level 0.05 itself.
     assert alarms <= 16
 
@@ -110,7 +110,7 @@ def test_the_estimate_of_the_radius_has_no_large_bias_and_its_interval_covers() 
         a, b = rng.normal(size=(300, 4)), rng.normal(size=(300, 4))
         b[:, 0] += 0.5
         b[:, 1] -= 0.8
-        radius = sf.compare(a, b, n_permutations=59, n_resamples=60, max_rows=1, random_state=seed).radius
+        radius = sf.compare(a, b, n_permutations=59, n_resamples=79, max_rows=1, random_state=seed).radius
         estimates.append(radius.estimate)
         inside += radius.low <= 1.3 <= radius.high
     # The standard error of the mean is 0.025.
@@ -290,7 +290,7 @@ def test_a_column_whose_type_changed_is_named_and_the_rest_is_compared(model: bo
         found = quick(*tables, *labels, fitted)
         assert found.retyped == ("smoker",) and "smoker" not in {own.name for own in found.lines}
         assert {"x", "c"} <= {own.name for own in found.lines}
-        told = "because the type changed, numbers in one table and text in the other: the column 'smoker'."
+        told = "because the type changed, numbers in one table and text or truth values in the other: the column 'smoker'."
         assert told in repr(found) and found.decomposition is None and bool(found.unjudged) is model
         # Nothing is proven of rows that were not compared as a whole, and no radius is said to stand.
         assert np.isnan(found.radius.upper) and found.radius.covered is None
@@ -338,3 +338,14 @@ def test_identifiers_are_named_and_not_compared_but_numbers_that_happen_to_diffe
         assert quick(a.assign(own=values[0]), b.assign(own=values[1])).identifiers == ()
     with pytest.raises(sf.InvalidTableError, match="no column is left to compare: 'growing'"):
         quick(*(pd.DataFrame({"growing": values}) for values in ids["growing"]))
+
+
+@pytest.mark.parametrize("n", [40, 60])
+def test_truth_values_that_became_measurements_have_changed_their_type(n: int) -> None:
+    rng = np.random.default_rng(3)
+    before = pd.DataFrame({"a": rng.random(80) < 0.5, "b": rng.normal(size=80)})
+    after = pd.DataFrame({"a": rng.normal(50, 10, n), "b": rng.normal(size=n)})
+    for pair in ((before, after), (after, before), (before, after.round())):
+        found = quick(*pair)
+        assert found.retyped == ("a",) and found.identifiers == ()
+    assert quick(before, before[:n].assign(a=before["a"][:n].astype(float))).retyped == ()

@@ -49,7 +49,7 @@ def robust() -> Any:
 
 
 def quick(*tables: Any, **options: Any) -> Any:
-    return sf.compare(*tables, **{"n_permutations": 79, "n_resamples": 60, **options})
+    return sf.compare(*tables, **{"n_permutations": 79, "n_resamples": 79, **options})
 
 
 def line(found: Any, name: str) -> Any:

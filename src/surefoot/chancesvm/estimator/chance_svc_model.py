@@ -29,6 +29,7 @@ from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
 from surefoot.exceptions import CertificateError, RoundedInterceptWarning, WeakModelWarning
 from surefoot.sklearn_api.binary_classifier import BinaryClassifier
+from surefoot.sklearn_api.finite_model import require_finite_model
 from surefoot.sklearn_api.number_table import dense, number_columns, read_number_table
 from surefoot.sklearn_api.proven_model import CHANGED, ProvenModel
 from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training, set_columns_of_training
@@ -211,10 +212,12 @@ class ChanceSVCModel(PromisedInputs, SeveralMachines, ProvenModel, BinaryClassif
         named_groups: bool,
     ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
-        self._forget_machines()
         schema, kernel = rows.design.schema, posed.problem.kernel
         plane = solved.outcome.primal
-        self._scores = KernelScores.of_plane(posed.problem, plane, posed.order, posed.units)
+        scores = KernelScores.of_plane(posed.problem, plane, posed.order, posed.units)
+        require_finite_model(f"{type(self).__name__}.fit", scores.coefficients, scores.intercept)
+        self._forget_machines()
+        self._scores = scores
         self._kernel_columns = rows.positions if kernel.name == "precomputed" else None
         self._feature_map = feature_map
         self._library = library

@@ -60,4 +60,9 @@ def _require_range(spec: Any, where: str) -> None:
 
 
 def _is_end(end: Any) -> bool:
-    return isinstance(end, numbers.Real) and not isinstance(end, bool) and math.isfinite(float(end))
+    if not isinstance(end, numbers.Real) or isinstance(end, bool):
+        return False
+    try:
+        return math.isfinite(float(end))
+    except OverflowError:  # a whole number beyond doubles
+        return False

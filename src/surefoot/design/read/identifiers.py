@@ -33,7 +33,7 @@ def is_identifier(columns: Sequence[Column]) -> bool:
     numbers.
     """
     if any(column.natural_kind() == "categorical" for column in columns):
-        return any(_names_rows(column) for column in columns)
+        return any(_names_rows(column) for column in columns if not _measures(column))
     return numbers_name_rows(column.numbers() for column in columns)
 
 
@@ -65,6 +65,11 @@ def levels_name_rows(n_levels: int, n_present: int) -> bool:
 def named_as_identifier(name: str) -> bool:
     """Whether the name of a column says that it is one."""
     return _IDENTIFIER_NAME.search(name) is not None
+
+
+def _measures(column: Column) -> bool:
+    """Whether a column holds numbers that are not whole: beside truth values, which are categories, these are no names."""
+    return column.natural_kind() == "numeric" and distinct_whole_numbers(column.numbers()) is None
 
 
 def _names_rows(column: Column) -> bool:

@@ -134,6 +134,11 @@ def _read_column(values: Any, label: str) -> AnyColumn:
     series = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(series, nw.Series):
         return _read_series(series, label)
+    if not (hasattr(values, "__array__") or isinstance(values, Sequence)):
+        raise InvalidTableError(
+            f"{label} of type {type(values).__name__} is no column: it has no order of rows. Pass an array, a series or a list "
+            "with an entry for each row."
+        )
     array = _as_array(values, 0)
     if array.ndim != 1:
         raise InvalidTableError(f"{label} should be a 1d array, got an array of shape {array.shape} instead.")

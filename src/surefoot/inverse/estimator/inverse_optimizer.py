@@ -38,6 +38,7 @@ from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeature
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, InverseProblem, Regularizer
 from surefoot.inverse.registry import SOLVERS
+from surefoot.sklearn_api.finite_model import require_finite_model
 from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
@@ -246,6 +247,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
                 self._forget_fit()
                 self.outcome_, self.cost_ = flaw.outcome, np.array(flaw.outcome.primal, dtype=np.float64)
             raise
+        require_finite_model("InverseOptimizer.fit", cost)
         self._forget_fit()
         self.cost_, self.certificate_, self.outcome_, self.n_iter_ = cost, certificate, outcome, outcome.iterations
         self._seal_proof()

@@ -29,6 +29,7 @@ from surefoot.riskscore.estimator.printed_card import print_card, value_ranges
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.robust.estimator.worst_case import WorstCase
 from surefoot.sklearn_api.binary_classifier import LogisticClassifier
+from surefoot.sklearn_api.finite_model import require_finite_model
 from surefoot.sklearn_api.number_table import Remedies, dense, read_number_table
 from surefoot.sklearn_api.proven_model import CHANGED, ProvenModel, has_changed, told_change
 from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training, set_columns_of_training
@@ -192,6 +193,7 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
     ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
         schema, card = rows.design.schema, outcome.primal
+        require_finite_model(f"{type(self).__name__}.fit", card.points, card.intercept, card.multiplier)
         self.schema_ = schema
         self.classes_ = rows.classes
         self._turned = turned

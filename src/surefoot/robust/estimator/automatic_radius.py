@@ -146,11 +146,13 @@ def sampling_error(terms: Terms, sums: BatchSums, tally: RowTally) -> SamplingEr
     flips = math.isfinite(cost.label_weight)
     levels = cost.categorical_weights[priced] * np.sqrt(further[priced])
     size = _length(np.array([_numeric_length(sizes, cost.numeric_norm), *levels, *([cost.label_weight] if flips else [])]))
-    share = sums.positive.weight / (sums.positive.weight + sums.negative.weight)
+    total = sums.positive.weight + sums.negative.weight
+    # Each share from its own sum: 1 - share of a class that outweighs the other 1e16 times is 0.
+    shares = sums.positive.weight / total, sums.negative.weight / total
     return SamplingError(
         rows=rows,
         coefficients=int(moving.sum() + further[priced].sum() + flips),
-        highest=size * math.sqrt(share * (1.0 - share) / rows),
+        highest=size * math.sqrt(shares[0] * shares[1] / rows),
     )
 
 

@@ -16,6 +16,8 @@ from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import is_sparse
 from surefoot.sklearn_api.training_rows import TrainingRows
 
+# From so many times the spread of the rows on, ends of a range are too far for doubles: at 1e10 spreads a fit is still proven.
+FAR_RANGE = 1e9
 # Smallest and largest number of each numeric column.
 Observed = tuple[FloatArray, FloatArray]
 
@@ -88,6 +90,36 @@ def widened(cost: GroundCost, numeric: NumericArray) -> GroundCost:
     flat = cost.numeric_ranges[:, 0] == cost.numeric_ranges[:, 1]
     weights = np.where(flat, np.inf, cost.numeric_weights)
     return replace(cost, numeric_weights=weights, numeric_ranges=ends)
+
+
+def far_ranges(cost: GroundCost, schema: Schema, numeric: NumericArray | None) -> str:
+    """What to do about a fit that failed because ranges end beyond all that doubles can weigh; nothing if none does.
+
+    Parameters
+    ----------
+    cost : GroundCost
+    schema : Schema
+    numeric : matrix of shape (n_rows, n_numeric), or None
+        The rows; without them the price of a column stands for its spread.
+    """
+    if cost.numeric_ranges is None:
+        return ""
+    if numeric is None or is_sparse(numeric):
+        with np.errstate(divide="ignore"):
+            sizes = np.where(np.isfinite(cost.numeric_weights) & (cost.numeric_weights > 0), 1.0 / cost.numeric_weights, np.inf)
+    else:
+        sizes = np.ptp(numeric, axis=0)
+    ends = cost.numeric_ranges
+    # Ends on either side of a wide range may be further apart than the largest double.
+    reach = np.where(np.isfinite(ends).all(axis=1), np.abs(ends).max(axis=1, initial=0.0), 0.0)
+    at = np.flatnonzero((reach > FAR_RANGE * sizes) & (sizes > 0))
+    if not at.size:
+        return ""
+    told = ", ".join(f"{schema.label(schema.numeric_positions[k])} ({ends[k, 0]:g} to {ends[k, 1]:g})" for k in at[:5].tolist())
+    return (
+        f"A reason is numeric_range of {told}: an end so far off is reached by so small a share of a row that doubles cannot "
+        "weigh it. Leave out the range, which is nearly the same, or say one that the column could reach."
+    )
 
 
 def _require_within(ends: FloatArray, schema: Schema, observed: Observed, rows: TrainingRows | None) -> None:

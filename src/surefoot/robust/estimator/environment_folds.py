@@ -110,11 +110,22 @@ def environment_folds(cv: Any, rows: TrainingRows, y: Any, groups: Any) -> Envir
     else:
         arguments = () if groups is None else (np.asarray(groups),)
         found = check_cv(cv, signs, classifier=True).split(np.zeros((signs.size, 1)), signs, *arguments)
-        splits = [(_counting(place[train]), _counting(place[test])) for train, test in found]
+        splits = [
+            (_counting(place, train, f"train of fold {at}"), _counting(place, test, f"test of fold {at}"))
+            for at, (train, test) in enumerate(found, start=1)
+        ]
+    if not splits:
+        raise ValueError(f"cv = {cv!r} has no folds, so that no row is held out. Give a number of folds, or some.")
     for at, split in enumerate(splits):
         for part, what in zip(split, ("training", "held-out"), strict=True):
             if part.size == 0:
                 raise InvalidTableError(f"Fold {at + 1} has no {what} row of positive sample_weight; change cv.")
+        both = np.intersect1d(*split)
+        if both.size:
+            raise InvalidTableError(
+                f"Fold {at + 1} holds out rows that it is fitted to, such as row {rows.positions[both[0]]}: their scores would "
+                "be too good. Change cv."
+            )
     if named is None:
         return EnvironmentFolds(
             tuple(Fold(train, test, np.full(test.size, at)) for at, (train, test) in enumerate(splits)), environments=()
@@ -152,6 +163,14 @@ def _warn_of_own_levels(rows: TrainingRows, named: RowGroups, splits: Sequence[t
         )
 
 
-def _counting(places: NDArray[np.intp]) -> NDArray[np.intp]:
+def _counting(place: NDArray[np.intp], part: Any, what: str) -> NDArray[np.intp]:
+    """The places of the rows of a part, without those that do not count."""
+    try:
+        places = place[part]
+    except IndexError as error:
+        raise ValueError(
+            f"cv: {what} names rows that are not there, of {place.size:,}, or is no list of whole numbers or of truth values "
+            f"for all rows: {error}."
+        ) from error
     found: NDArray[np.intp] = places[places >= 0]
     return found

@@ -14,7 +14,7 @@ from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.write.output_frame import build_frame, frame_library
-from surefoot.robust.estimator.column_ranges import widened
+from surefoot.robust.estimator.column_ranges import far_ranges, widened
 from surefoot.robust.estimator.linear_scores import linear_scores
 from surefoot.robust.estimator.worst_case import WorstCase, describe_worst_case
 from surefoot.robust.problem.ground_cost import GroundCost
@@ -23,6 +23,7 @@ from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticPr
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.sqp.adversary import worst_case_distribution
 from surefoot.sklearn_api.binary_classifier import LogisticClassifier
+from surefoot.sklearn_api.finite_model import ADVICE, require_finite_model
 from surefoot.sklearn_api.lazy_answers import lazy_on_dask
 from surefoot.sklearn_api.parameter_checks import require_radius
 from surefoot.sklearn_api.training_rows import (
@@ -165,6 +166,10 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
     def _unpack(self, X: Any, rows: TrainingRows, terms: Terms, model: RobustCoefficients) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
         schema = rows.design.schema
+        far = far_ranges(terms.cost, schema, None)
+        require_finite_model(
+            f"{type(self).__name__}.fit", model.numeric, model.levels, model.intercept, model.price, advice=far or ADVICE
+        )
         self._library = frame_library(X)
         self.schema_ = schema
         self.classes_ = rows.classes

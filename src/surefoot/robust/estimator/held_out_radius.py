@@ -109,7 +109,7 @@ def asked(
     """
     if not can_be_asked(RowTally.of(counts), problem.n_rows, problem.n_numeric + int(problem.n_levels.sum())):
         return None
-    order = _sorted_rows(problem)
+    order = sorted_rows(problem)
     # Weights that are no counts are shares, whose sums do not overflow.
     counts = counts if RowTally.of(counts).whole else counts / counts.max()
     labels, counts = problem.labels[order], counts[order]
@@ -120,7 +120,7 @@ def asked(
     losses = np.zeros((len(PARAMETERS.multiples), *parts.shape))
     for fold, part in enumerate(parts):
         kept, held = np.flatnonzero(left[fold] > 0), np.flatnonzero(part > 0)
-        training = _rows(problem, order[kept], left[fold, kept])
+        training = weighted_rows(problem, order[kept], left[fold, kept])
         nearest: RobustCoefficients | None = None
         for at, multiple in enumerate(PARAMETERS.multiples):
             if options.out_of_time:
@@ -166,13 +166,15 @@ def _judged(rule: float, losses: FloatArray, parts: FloatArray) -> HeldOut:
     return HeldOut(rule, float(means[home]), float(multiples[chosen]), float(means[chosen]))
 
 
-def _sorted_rows(problem: RobustLogisticProblem) -> NDArray[np.intp]:
+def sorted_rows(problem: RobustLogisticProblem) -> NDArray[np.intp]:
+    """The rows by what they hold."""
     numeric = problem.numeric.toarray() if is_sparse(problem.numeric) else problem.numeric
     keys = [*problem.codes.T, *np.asarray(numeric).T, problem.labels]
     return np.lexsort(keys)
 
 
-def _rows(problem: RobustLogisticProblem, rows: NDArray[np.intp], weights: FloatArray) -> RobustLogisticProblem:
+def weighted_rows(problem: RobustLogisticProblem, rows: NDArray[np.intp], weights: FloatArray) -> RobustLogisticProblem:
+    """Some rows of a problem as a problem of their own, at the same prices."""
     return RobustLogisticProblem(
         problem.numeric[rows],
         problem.codes[rows],
@@ -185,8 +187,13 @@ def _rows(problem: RobustLogisticProblem, rows: NDArray[np.intp], weights: Float
     )
 
 
-def _losses(problem: RobustLogisticProblem, rows: NDArray[np.intp], model: RobustCoefficients) -> FloatArray:
+def signed_scores(problem: RobustLogisticProblem, rows: NDArray[np.intp], model: RobustCoefficients) -> FloatArray:
+    """What a model says of some rows: positive for the second class."""
     scores = linear_scores(problem.numeric[rows], model.numeric, model.intercept)
-    scores = scores + model.levels[problem.level_offsets[:-1] + problem.codes[rows]].sum(axis=1)
-    found: FloatArray = np.logaddexp(0.0, -problem.labels[rows] * scores)
+    found: FloatArray = scores + model.levels[problem.level_offsets[:-1] + problem.codes[rows]].sum(axis=1)
+    return found
+
+
+def _losses(problem: RobustLogisticProblem, rows: NDArray[np.intp], model: RobustCoefficients) -> FloatArray:
+    found: FloatArray = np.logaddexp(0.0, -problem.labels[rows] * signed_scores(problem, rows, model))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,7 @@ class HeldOutScores:
         weighted: bool,
     ) -> None:
         self._scorer = make_path_scorer(estimator, scoring, rows.classes)
+        self._scoring = scoring
         self._is_log_loss = isinstance(scoring, str) and scoring == LOG_LOSS
         (self._table,) = indexable(X)
         self._rows, self._folds, self._weighted = rows, folds, weighted
@@ -93,11 +95,15 @@ class HeldOutScores:
     def _others(
         self, model: FittedRobustModel, test: NDArray[np.intp], owners: NDArray[np.intp]
     ) -> list[tuple[int, float, float]]:
-        rows, found = self._rows, []
+        rows = self._rows
+        found: list[tuple[int, float, float]] = []
         for owner in np.unique(owners):
             own = test[owners == owner]
             table = _safe_indexing(self._table, rows.positions[own])
             labels = rows.classes[(rows.labels[own] > 0).astype(np.intp)]
             weighting = {"sample_weight": rows.weights[own]} if self._weighted else {}
-            found.append((int(owner), float(self._scorer(model, table, labels, **weighting)), float(rows.weights[own].sum())))
+            score = self._scorer(model, table, labels, **weighting)
+            if not isinstance(score, numbers.Real | np.ndarray):
+                raise ValueError(f"scoring = {self._scoring!r} gave {score!r:.80}; a score is a number, larger is better.")
+            found.append((int(owner), float(score), float(rows.weights[own].sum())))
         return found

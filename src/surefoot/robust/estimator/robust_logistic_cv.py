@@ -32,6 +32,7 @@ from surefoot.sklearn_api.left_out_groups import MOST_LEFT_OUT_ALONE
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_radius
 from surefoot.sklearn_api.path_choice import CRITERION_WORDS, require_select, warn_of_edge
+from surefoot.sklearn_api.proven_model import ProofParts
 from surefoot.sklearn_api.training_rows import TrainingRows, flat_labels
 
 # Levels of robustness in the experiments of Sun et al. (2025); the radius is -log(theta).
@@ -332,6 +333,10 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         if self.label_weights is not None:
             warn_of_edge("label weight", path.label_weights.tolist(), self.label_weight_, "label_weights", who)
         warn_of_edge("certainty scale", path.certainty_scales.tolist(), self.certainty_scale_, "certainty_scales", who)
+
+    def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
+        # Groups had a part in the choice and none in the proof, which is about the chosen model.
+        return super()._proof_parts(X, y, sample_weight, None)
 
     def _points(self) -> list[tuple[float, float]]:
         if self.label_weights is not None:

@@ -18,8 +18,10 @@ from typing import Any, ClassVar
 import joblib
 import numpy as np
 import scipy.sparse
+from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
+from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
@@ -30,8 +32,9 @@ from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
 from surefoot.robust.estimator.certified_outcome import certified, further_attempts
-from surefoot.robust.estimator.column_ranges import Observed, observed_numbers, unknown_ranges, with_ranges
+from surefoot.robust.estimator.column_ranges import Observed, far_ranges, observed_numbers, unknown_ranges, with_ranges
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
+from surefoot.robust.estimator.held_out_answers import TOLERANCE, held_out_scores
 from surefoot.robust.estimator.held_out_radius import HeldOut, asked
 from surefoot.robust.estimator.lone_intercept import NEGLIGIBLE, warn_of_lone_intercept
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_ranges, require_proven_settings
@@ -215,6 +218,13 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             options = replace(options, started=started)
         return solver.solve(problem, options, warm_start=warm_start)
 
+    def _held_out_probability(self, X: Any, y: Any) -> FloatArray | None:
+        rows = reread_training_rows(self, X, y)
+        problem = self._problem(rows.design, rows.labels, rows.weights, self.ground_cost_, self.radius_)
+        options = replace(self._options(""), tolerance=max(float(self.tol), TOLERANCE), polish=False, on_progress=None)
+        scores = held_out_scores(problem, self._answer(), named_solver("auto"), options)
+        return None if scores is None else expit(scores)
+
     def _find_radius(self, rows: TrainingRows, cost: GroundCost, solver: RobustLogisticSolver) -> FoundRadius:
         design, sums = rows.design, _sums(rows)
         terms = Terms(design.n_levels, cost, 0.0, bool(self.fit_intercept))
@@ -260,11 +270,12 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     def _advice(self, rows: TrainingRows) -> str:
         """What to do about a fit that is not proven, if the columns tell."""
         numeric = rows.design.numeric
-        if self.fit_intercept or not isinstance(numeric, np.ndarray):
-            return ""
+        far = far_ranges(self.ground_cost_, rows.design.schema, numeric)
+        if far or self.fit_intercept or not isinstance(numeric, np.ndarray):
+            return far
         with np.errstate(over="ignore", invalid="ignore"):
-            far = np.abs(numeric.mean(axis=0)) > FAR * np.ptp(numeric, axis=0)
-        names = [column.name for column, is_far in zip(rows.design.schema.numeric_columns, far, strict=True) if is_far]
+            distant = np.abs(numeric.mean(axis=0)) > FAR * np.ptp(numeric, axis=0)
+        names = [column.name for column, is_far in zip(rows.design.schema.numeric_columns, distant, strict=True) if is_far]
         if not names:
             return ""
         return (

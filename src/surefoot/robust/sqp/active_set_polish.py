@@ -82,6 +82,8 @@ class ActiveSetStep:
         self.limits = _limits(rows)
         self.slack: FloatArray = -(self.limits @ x[:n])
 
+    # Of extreme prices the products overflow; what is not finite proves nothing, and the approximate step stays.
+    @np.errstate(over="ignore", invalid="ignore")
     def minimiser(self, approximate: FloatArray, multipliers: Multipliers) -> FloatArray | None:
         """The step, given an approximate one; None if no active set was found whose multipliers prove it."""
         d = approximate[: self.size]

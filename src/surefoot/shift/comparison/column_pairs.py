@@ -116,7 +116,7 @@ class SharedColumns:
     lacking : tuple of str
         Columns of the model that the first table lacks.
     retyped : tuple of str
-        Columns of numbers in one table and of text in the other, which are not compared.
+        Columns of numbers in one table and of text or truth values in the other, which are not compared.
     identifiers : tuple of str
         Columns with a value of its own in nearly every row, which are not compared.
     """

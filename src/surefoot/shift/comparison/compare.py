@@ -26,6 +26,7 @@ from surefoot.shift.comparison.transport import exchanged, priced_rows, transpor
 from surefoot.shift.table_shift import seed_entropy
 from surefoot.sklearn_api.own_rows import own_rows, seen_by_last_step
 from surefoot.sklearn_api.proven_model import refitted
+from surefoot.sklearn_api.rows_of_fit import rows_of_fit
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class ComparisonParameters:
 PARAMETERS = ComparisonParameters()
 # Columns, and how they go together: two questions share the level.
 _QUESTIONS = 2
+# What too few draws do.
+_WHY = {"n_permutations": "no shift can be told from chance", "n_resamples": "intervals do not cover what they should"}
 
 
 def compare(
@@ -70,7 +73,9 @@ def compare(
     y_a, y_b : array-like of shape (n_rows,), optional
         Labels, both or neither.
     model : fitted classifier, optional
-        Anything with ``predict_proba``, also a pipeline or a fitted search; with labels its loss is decomposed. The prices of a
+        Anything with ``predict_proba``, also a pipeline or a fitted search; with labels its loss is decomposed. Of a model of
+        surefoot the rows that it was fitted to are recognised, in any order: their losses are then those of models that were
+        fitted without the row. Of others, and of rows in part its own, the loss in the table is taken as it is. The prices of a
         robust model are those of the comparison (behind other steps of a pipeline: of the columns that it sees), and its radius
         is judged. Without one, a number costs 1 / (standard deviation in ``X_a``) per unit and a change of level 1, which are
         the prices of a default model.
@@ -84,7 +89,7 @@ def compare(
     n_permutations : int, default=199
         Random exchanges of rows that show what chance does.
     n_resamples : int, default=200
-        Bootstrap samples behind the intervals.
+        Bootstrap samples behind the intervals; at least 4 / level - 1, which is 79.
     random_state : None, int, or NumPy generator, default=0
         Of samples, exchanges and resamples.
 
@@ -102,9 +107,9 @@ def compare(
     -----
     Gaps are compared too: filled with the median, and 1 for a value that goes missing, unless the model fills them. Columns
     that one table lacks, levels that the other lacks and columns without any value are named, and so are columns that hold
-    numbers in one table and text in the other, and identifiers (a text or a whole number of its own in every row, where chance
-    would have repeated some), which are not compared: identifiers of now differ from those of before and mean nothing. Name
-    such a column in ``categorical_features`` to compare it.
+    numbers in one table and text or truth values in the other, and identifiers (a text or a whole number of its own in every
+    row, where chance would have repeated some), which are not compared: identifiers of now differ from those of before and
+    mean nothing. Name such a column in ``categorical_features`` to compare it.
 
     Examples
     --------
@@ -199,16 +204,24 @@ class _Settings:
     def __post_init__(self) -> None:
         if not (isinstance(self.level, numbers.Real) and 0 < self.level < 1):
             raise ValueError(f"level = {self.level!r} must lie between 0 and 1: how often chance may be taken for a shift.")
-        for name, least in (("max_rows", 1), ("n_permutations", self.fewest), ("n_resamples", 1)):
+        for name, least in (("max_rows", 1), ("n_permutations", self.fewest), ("n_resamples", self.fewest_resamples)):
             value = getattr(self, name)
             if not (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
-                why = f", or no shift can be told from chance at the level {self.level:g}" if least > 1 else ""
+                why = "" if least == 1 else f", or {_WHY[name]} at the level {self.level:g}"
                 raise ValueError(f"{name} = {value!r} must be a whole number of at least {least}{why}.")
 
     @property
     def fewest(self) -> int:
         """The fewest exchanges with which the level can be reached."""
         return math.ceil(_QUESTIONS / self.level - 1e-9) - 1
+
+    @property
+    def fewest_resamples(self) -> int:
+        """The fewest bootstrap samples that have something beyond both ends of an interval.
+
+        The relation is asked two questions that share the level, and q (B + 1) is the place of the quantile q.
+        """
+        return math.ceil(2 * _QUESTIONS / self.level - 1e-9) - 1
 
     @property
     def matched_exchanges(self) -> int:
@@ -337,6 +350,7 @@ def _decomposition(
         (places[0], places[1]),
         str(np.asarray(model.classes_).tolist()[1]),
         shared,
+        fitted=(rows_of_fit(model, tables[0], labels[0]), rows_of_fit(model, tables[1], labels[1])),
         n_resamples=settings.n_resamples,
         level=settings.level,
         rng=rng,

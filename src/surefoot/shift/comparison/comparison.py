@@ -47,7 +47,7 @@ class Comparison:
     lacking : tuple of str
         Columns of the model that the first table lacks.
     retyped : tuple of str
-        Columns of numbers in one table and of text in the other, which were not compared.
+        Columns of numbers in one table and of text or truth values in the other, which were not compared.
     identifiers : tuple of str
         Columns with a value of its own in every row, or nearly so, which were not compared.
     unjudged : str
@@ -110,7 +110,10 @@ class Comparison:
         for names, told in (
             (self.missing, "The second table lacks"),
             (self.lacking, "The first table lacks, and the model needs,"),
-            (self.retyped, "Not compared, because the type changed, numbers in one table and text in the other:"),
+            (
+                self.retyped,
+                "Not compared, because the type changed, numbers in one table and text or truth values in the other:",
+            ),
             (self.identifiers, "Not compared, because every row or nearly has its own value, as in an identifier:"),
             (self.extra, "Not compared, because only the second table has"),
         ):

@@ -17,8 +17,10 @@ Answers to the same rows may change without a change of the mean loss, where som
 two classes the share of the second class minus its predicted probability is compared on the shared rows, too.
 
 Intervals are bootstrap percentiles; every resample fits the classifier anew. What is assumed: rows are independent, all that
-matters of the inputs is in the columns, and the classifier is right. Where the tables share too little there is no answer, and
-none is given.
+matters of the inputs is in the columns, the classifier is right, and the model was fitted to none of the rows: the loss of
+rows that it was fitted to is too low, and the difference would look like a change of the answers. Losses of such rows are
+those of models fitted without them, where the rows are recognised (:mod:`surefoot.sklearn_api.rows_of_fit`). Where the tables
+share too little there is no answer, and none is given.
 """
 
 from __future__ import annotations
@@ -52,6 +54,9 @@ class DecompositionParameters:
 
 
 PARAMETERS = DecompositionParameters()
+
+# Of tables that the model was fitted to: losses of models without the row, or its own, which are too low.
+HELD_OUT, IN_SAMPLE = "held out", "in sample"
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,9 @@ class Decomposition:
         1 - the coverage of the intervals; those of ``relation`` and of the drift of ``calibration`` share it.
     n_rows : pair of int
         Rows that took part.
+    rows_of_fit : pair of str
+        "" for a table that is not known to be the rows that the model was fitted to; "held out" where it is, and its losses are
+        those of models without the row; "in sample" where there are no such models.
     """
 
     loss_a: float
@@ -135,6 +143,7 @@ class Decomposition:
     effective_rows: tuple[float, float]
     level: float
     n_rows: tuple[int, int]
+    rows_of_fit: tuple[str, str] = ("", "")
 
     @property
     def told_apart(self) -> bool:
@@ -156,12 +165,25 @@ class Decomposition:
             lines += [f"  inputs    {self.inputs}", f"  relation  {self.relation}"]
         if self.calibration is not None:
             lines.append(f"  {self.calibration}")
-        return "\n".join([*lines, verdict])
+        return "\n".join([*lines, verdict, *([self.whose_rows] if self.whose_rows else [])])
+
+    @property
+    def whose_rows(self) -> str:
+        """What the losses of rows that a model was fitted to are; nothing where that does not matter."""
+        for which, rows in zip(("first", "second"), self.rows_of_fit, strict=True):
+            if rows == HELD_OUT:
+                return f"The model was fitted to the {which} table: each row of it is judged by a model fitted without the row."
+        if self.answers_changed and not any(self.rows_of_fit):
+            return (
+                "This takes for granted that the model was fitted to other rows than these: of rows that it was fitted to, its "
+                "loss is too low."
+            )
+        return ""
 
     @property
     def answers_changed(self) -> bool | None:
         """Whether the same rows get other answers, by loss or by calibration; None where that cannot be told."""
-        if self.relation is None:
+        if self.relation is None or IN_SAMPLE in self.rows_of_fit:
             return None
         drift = None if self.calibration is None else self.calibration.drift
         return self.relation.told or (drift is not None and drift.told)
@@ -178,6 +200,12 @@ class Decomposition:
 
     def _verdict(self) -> str:
         assert self.inputs is not None and self.relation is not None
+        if IN_SAMPLE in self.rows_of_fit:
+            which = ("first", "second")[self.rows_of_fit.index(IN_SAMPLE)]
+            return (
+                f"The model was fitted to the {which} table, so its loss there is too low: whether answers to the same rows "
+                "have changed cannot be told. Compare with rows that it was not fitted to."
+            )
         balance = self._balance()
         if not self.answers_changed:
             if balance:

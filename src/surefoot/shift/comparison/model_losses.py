@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from surefoot.design.read.column import plain_level
 from surefoot.design.read.table import read_column
 from surefoot.exceptions import InvalidTableError
 from surefoot.shift.comparison.column_pairs import SharedColumns, chosen_rows
-from surefoot.shift.comparison.decomposition import PARAMETERS, Decomposition, Judged, decomposition
+from surefoot.shift.comparison.decomposition import HELD_OUT, IN_SAMPLE, PARAMETERS, Decomposition, Judged, decomposition
 from surefoot.shift.comparison.domain_classifier import DomainClassifier, domain_features, stratified_folds
+from surefoot.sklearn_api.rows_of_fit import RowsOfFit
 
 # A probability of 0 would make one wrong row the whole loss; the least that counts as one.
 _LEAST_PROBABILITY = 1e-6
@@ -25,6 +27,7 @@ def decomposed_losses(
     class_name: str,
     shared: SharedColumns,
     *,
+    fitted: tuple[RowsOfFit | None, RowsOfFit | None] = (None, None),
     n_resamples: int,
     level: float,
     rng: np.random.Generator,
@@ -40,18 +43,24 @@ def decomposed_losses(
     class_name : str
         Of the second class.
     shared : SharedColumns
+    fitted : pair of RowsOfFit or None
+        For tables that the model was fitted to, whose losses are then those of models that have not seen the row.
     n_resamples, level, rng
         Of the intervals.
     """
     judged, scores, chosen = [], [], []
-    for said, known in zip(probabilities, places, strict=True):
+    for said, known, own in zip(probabilities, places, fitted, strict=True):
         rows: RowArray = np.arange(known.size)
         if known.size > PARAMETERS.most_rows:
             rows = np.sort(rng.choice(known.size, PARAMETERS.most_rows, replace=False))
         logs = np.log(np.clip(said[rows], _LEAST_PROBABILITY, 1.0))
-        losses, two = -logs[np.arange(rows.size), known[rows]], said.shape[1] == 2
+        two = said.shape[1] == 2
+        unseen = said[rows]
+        if own is not None and own.held_out is not None:
+            unseen = np.column_stack([1.0 - own.held_out, own.held_out])[rows]
+        losses = -np.log(np.clip(unseen[np.arange(rows.size), known[rows]], _LEAST_PROBABILITY, 1.0))
         observed = (known[rows] == 1).astype(np.float64)
-        judged.append(Judged(losses, said[rows, 1] if two else None, observed if two else None))
+        judged.append(Judged(losses, unseen[:, 1] if two else None, observed if two else None))
         # Log odds against the first class: all that the model says of a row.
         scores.append(logs[:, 1:] - logs[:, :1])
         chosen.append(rows)
@@ -62,7 +71,14 @@ def decomposed_losses(
         second=np.repeat([-1.0, 1.0], sizes),
         folds=stratified_folds(sizes, rng),
     )
-    return decomposition(domains, (judged[0], judged[1]), class_name, n_resamples=n_resamples, level=level, rng=rng)
+    found = decomposition(domains, (judged[0], judged[1]), class_name, n_resamples=n_resamples, level=level, rng=rng)
+    return replace(found, rows_of_fit=(_told(fitted[0]), _told(fitted[1])))
+
+
+def _told(rows: RowsOfFit | None) -> str:
+    if rows is None:
+        return ""
+    return IN_SAMPLE if rows.held_out is None else HELD_OUT
 
 
 def class_places(y: Any, classes: Any, name: str) -> RowArray:

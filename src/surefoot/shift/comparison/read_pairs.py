@@ -101,8 +101,8 @@ def read_shared_columns(
     if not columns:
         raise InvalidTableError(
             f"no column is left to compare: {', '.join(map(repr, retyped))} hold{'s' * (len(retyped) == 1)} numbers in one "
-            "table and text in the other. Give both the same type, or name columns in categorical_features to take every "
-            "distinct value as a level."
+            "table and text or truth values in the other. Give both the same type, or name columns in categorical_features to "
+            "take every distinct value as a level."
         )
     return SharedColumns(
         tuple(columns),
@@ -168,19 +168,20 @@ def _listed_kinds(first: Table, categorical_features: Any) -> dict[str, Kind]:
 
 
 def _retyped(columns: tuple[Column, Column]) -> bool:
-    """Whether the one table has numbers and the other text; a column without values is what the other is."""
+    """Whether the one table has numbers and the other text, or truth values; a column without values is what the other is."""
     kinds: list[Kind] = []
     for column, which in zip(columns, ("X_a", "X_b"), strict=True):
         with _told_as(which):
             kinds.append(column.natural_kind())
     if kinds[0] == kinds[1] or any(np.all(column.categories().codes < 0) for column in columns):
         return False
-    text = columns[kinds.index("categorical")]
+    text, measured = columns[kinds.index("categorical")], columns[kinds.index("numeric")]
     try:
         text.numbers()
     except InvalidTableError:
         return True
-    return False  # truth values beside numbers
+    truths = all(isinstance(value, (bool, np.bool_)) for value in text.categories().values)
+    return truths and not set(measured.categories().values) <= {0, 1}  # truth values beside 0 and 1 are the same
 
 
 def _agreed_kind(name: str, columns: tuple[Column, Column], tables: tuple[str, str] = ("X_a", "X_b")) -> Kind:
