@@ -147,7 +147,7 @@ class ChanceConstrainedSVC(ChanceSVCPath):
     centre_intercept_ : ndarray of shape (1,)
         The proof is about the model as it predicts, and with a centre m it predicts from there: with
         k(x, z) - k(x, m) - k(m, z) + k(m, m) in the place of k(x, z) and with ``centre_intercept_``; for the linear kernel
-        ``coef_ . (x - centre_) + centre_intercept_``. ``coef_ . x + intercept_``, and for other kernels ``dual_coef_`` with the
+        ``coef_ . (x - centre_) + centre_intercept_``. ``x @ coef_ + intercept_``, and for other kernels ``dual_coef_`` with the
         kernel itself and ``intercept_``, are the same in real numbers, but rounded to doubles where columns are far from 0, or
         where an RBF kernel is nearly 1 everywhere: see ``public_objective_``. For work without a centre, centre the columns
         first.

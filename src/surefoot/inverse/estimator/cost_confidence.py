@@ -60,10 +60,10 @@ class CostConfidence:
         their tolerances). Equal where decisions are listed; NaN where they are not known: mixed, quadratic and
         caller's own problems, and degenerate corners of linear programmes.
     pull : ndarray
-        For every observation, its share in the sum of all forces |w_i g_i| that hold the cost where it is: w_i g_i is the mean
-        difference of features between its response and the decisions that compete with it, weighted by the multipliers that the
-        certificate is made of. 0 means that the cost is still the best without that observation's loss. NaN where a fit has
-        no such multipliers.
+        For every observation, its share in the summed lengths of the gradients ``w_i g_i`` that hold the cost where it is:
+        ``w_i g_i`` is the mean difference of features between its response and the decisions that compete with it, weighted by
+        the multipliers that the certificate is made of. 0 means that the cost is still the best without that observation's
+        loss. NaN where a fit has no such multipliers.
     moved : ndarray
         For every observation, by how many degrees the cost turns if it is left out (refits; NaN but for "leave-one-out").
     band : str or None

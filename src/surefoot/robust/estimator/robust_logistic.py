@@ -140,7 +140,7 @@ class RobustLogisticRegression(RobustLogisticModel):
     label_weight_ : float
         The price of a label flip used.
     public_rounding_ : float
-        What plain sums of ``coef_ . x + intercept_``, as in SQL, lose of a score: the last digit of the intercept.
+        What plain sums of ``x @ coef_ + intercept_``, as in SQL, lose of a score: the last digit of the intercept.
 
     Raises
     ------
@@ -157,7 +157,7 @@ class RobustLogisticRegression(RobustLogisticModel):
     DoubtfulColumnWarning
         If columns are most likely identifiers, dates, or numbers that are text; it names them and what to do.
     RoundedInterceptWarning
-        If columns are so far from 0 that plain sums of ``coef_ . x + intercept_`` are not as good as what was proven: see
+        If columns are so far from 0 that plain sums of ``x @ coef_ + intercept_`` are not as good as what was proven: see
         ``public_rounding_``. ``predict`` and its kin add up the columns of a dense table without that loss.
     WeakModelWarning
         If the radius leaves only the intercept though the columns say more than chance; it names the largest that leaves more.

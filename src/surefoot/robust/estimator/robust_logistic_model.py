@@ -294,7 +294,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
 
     @property
     def public_rounding_(self) -> float:
-        """What plain sums of ``coef_ . x + intercept_`` lose of a score, at about: the last digit of the intercept.
+        """What plain sums of ``x @ coef_ + intercept_`` lose of a score, at about: the last digit of the intercept.
 
         A loss log(1 + exp(v)) changes by at most its slope times that, and no slope is above its loss: it is also what they
         change of losses, relative to them, at most.
