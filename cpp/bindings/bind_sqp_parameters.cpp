@@ -31,7 +31,7 @@ void bind_active_rows(nb::module_& module) {
   nb::class_<P>(module, "ActiveRowsParameters")
       .def(nb::init<>())
       FIELD(P, least_hinges) FIELD(P, least_inactive) FIELD(P, loose_factor) FIELD(P, violation_fraction) FIELD(P, free_hinges)
-      FIELD(P, least_scale) FIELD(P, max_rounds);
+      FIELD(P, least_scale) FIELD(P, max_rounds) FIELD(P, crowded) FIELD(P, crowded_width);
   // clang-format on
 }
 

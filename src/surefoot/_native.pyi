@@ -167,6 +167,8 @@ class ActiveRowsParameters:
     free_hinges: int
     least_scale: float
     max_rounds: int
+    crowded: float
+    crowded_width: float
     def __init__(self) -> None: ...
 
 class DualBoundParameters:

@@ -348,7 +348,10 @@ QpSolution solve_qp(const RowModel& model, int size, const double* linear, const
   };
   const ActiveRowsParameters& parameters = options.active_rows;
   if (model.tied.n_hinges() >= parameters.least_hinges) {
-    ActiveRows active(model.tied, linear, static_cast<std::size_t>(size) + 1, options.active_width);
+    const auto begin = [&](double width) { return ActiveRows(model.tied, linear, static_cast<std::size_t>(size) + 1, width); };
+    ActiveRows wide = begin(options.active_width);
+    const bool crowded = static_cast<double>(wide.rows().n_hinges()) > parameters.crowded * size;
+    ActiveRows active = crowded ? begin(parameters.crowded_width * options.active_width) : std::move(wide);
     // A round that only finds out what else is active need not be exact.
     const double loose = parameters.loose_factor * options.tolerance;
     for (int round = 0; round < parameters.max_rounds && active.inactive_fraction() >= parameters.least_inactive; ++round) {

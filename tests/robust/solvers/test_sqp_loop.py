@@ -228,3 +228,15 @@ def test_other_parameters_lead_to_the_same_optimum():
     assert one.status is two.status is Status.OPTIMAL
     np.testing.assert_allclose(two.primal.numeric, one.primal.numeric, atol=1e-9)
     np.testing.assert_allclose(two.primal.levels, one.primal.levels, atol=1e-9)
+
+
+def test_a_crowded_active_set_is_narrowed_and_leads_to_the_same_optimum():
+    problem = draw_problem(2, rows=400, numeric=6, ranged=6, levels=(4, 3), radius=0.3)
+    sifting = ActiveRowsParameters(least_hinges=0, least_inactive=0.0)
+    found = [
+        SQP(SqpParameters(active_rows=replace(sifting, crowded=crowded, crowded_width=width))).solve(problem, SolveOptions())
+        for crowded, width in ((np.inf, 1.0), (0.0, 1e-6))
+    ]
+    assert [each.status for each in found] == [Status.OPTIMAL, Status.OPTIMAL]
+    assert found[1].upper_bound == pytest.approx(found[0].upper_bound, rel=1e-9)
+    np.testing.assert_allclose(found[1].primal.numeric, found[0].primal.numeric, atol=1e-8)

@@ -23,6 +23,10 @@ struct ActiveRowsParameters {
   std::int64_t free_hinges = 1000;  // hinges that may become active in any one round
   double least_scale = 1e-3;        // fraction of a violating step below which no nearer point is looked at
   int max_rounds = 20;              // rounds before the whole model is solved
+  // As many rows tie at an optimum as there are coordinates, about; a model that lists thousands of times as many begins with a
+  // narrower active set, which costs rounds where few tie.
+  double crowded = 100.0;       // active hinges per coordinate of the step
+  double crowded_width = 0.04;  // of the width, what is left then
 };
 
 class ActiveRows {

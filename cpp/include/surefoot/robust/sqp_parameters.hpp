@@ -30,7 +30,7 @@ struct SqpParameters {
   double working_fraction = 1e-3;       // of its row's mass from which on a piece stays in the working set after a full step
   double failed_fraction = 1e-4;        // the same after a shortened one
   // Quadratic programme.
-  double qp_active_width = 0.002;      // first active set of the programme, over the active width of the model
+  double qp_active_width = 0.05;       // first active set of the programme, over the active width of the model
   int qp_max_iterations = 100;         // of its interior point, which takes 10 to 30
   double qp_gap_fraction = 0.01;       // its tolerance, over the gap to be reached
   double qp_decrease_fraction = 1e-3;  // its tolerance, over the last predicted decrease; the larger counts

@@ -48,6 +48,11 @@ class ActiveRowsParameters:
     free_hinges: int = 1000  # hinges that may become active in any one round
     least_scale: float = 1e-3  # fraction of a violating step below which no nearer point is looked at
     max_rounds: int = 20  # rounds before the whole model is solved
+    # Active hinges per coordinate from which on the first active set is crowded, and what is left of its width then. Chosen on
+    # 2,500 rows of HELOC within ranges at radius 1 (up to 20,000; half the time) and on online shoppers at 0.2 (at most 26,
+    # where narrow sets take a fifth longer); confirmed on other rows of HELOC at 0.1 and on adult at 0.05 to 1.
+    crowded: float = 100.0
+    crowded_width: float = 0.04
 
 
 @dataclass(frozen=True)
@@ -87,10 +92,7 @@ class SqpParameters:
     max_cut_cells: int = 20_000  # rows times features above which cuts would cost more than they save
     working_fraction: float = 1e-3  # of its row's mass from which on a piece stays in the working set after a full step
     failed_fraction: float = 1e-4  # the same after a shortened one
-    # First active set of the quadratic programme, over the active width of the model: chosen on 2,500 rows of HELOC, all
-    # columns with a range, at radius 1 (a third of the time of 0.05); confirmed on other rows of it at 0.1 and on adult,
-    # shoppers, German credit and nursery, where it takes 0.3 to 1.0 of the time and 0.02 s more on one small table.
-    qp_active_width: float = 0.002
+    qp_active_width: float = 0.05  # first active set of the quadratic programme, over the active width of the model
     qp_max_iterations: int = 100  # of its interior point, which takes 10 to 30
     qp_gap_fraction: float = 0.01  # its tolerance, over the gap to be reached
     qp_decrease_fraction: float = 1e-3  # its tolerance, over the predicted decrease of the last step; the larger counts
