@@ -20,17 +20,20 @@ void BoxedSimplex::price(const double* gain) {
   gain_scale_ = 1;
   for (const double entry : gain_) gain_scale_ = std::max(gain_scale_, 1 + std::abs(entry));
   table_.assign(p_.rows, p_.rows + static_cast<std::size_t>(m_) * n_);
+  above_.assign(static_cast<std::size_t>(n_), 0);
   nonbasic_.resize(static_cast<std::size_t>(n_));
   std::iota(nonbasic_.begin(), nonbasic_.end(), 0);
   basic_.resize(static_cast<std::size_t>(m_));
   std::iota(basic_.begin(), basic_.end(), n_);
 }
 
-// The bound at which a nonbasic quantity rests: the better one, or the one there is.
-double BoxedSimplex::resting(int column) const {
+// The bound at which a nonbasic quantity rests: the better one, or where it is if both are as good, or the one there is.
+double BoxedSimplex::resting(int column) {
   const double low = least(nonbasic_[column]), high = most(nonbasic_[column]);
-  if (reduced_[column] > 0) return std::isfinite(high) ? high : low;
-  return std::isfinite(low) ? low : high;
+  const double margin = parameters_.gain_tolerance * gain_scale_;
+  if (std::abs(reduced_[column]) > margin) above_[column] = reduced_[column] > 0;
+  if (!std::isfinite(above_[column] ? high : low)) above_[column] = !above_[column];
+  return above_[column] ? high : low;
 }
 
 BoxedStatus BoxedSimplex::solve() {
@@ -39,18 +42,22 @@ BoxedStatus BoxedSimplex::solve() {
   const int most_steps = parameters_.steps_per_quantity * (n_ + m_ + 1);
   for (int step = 0; step < most_steps; ++step) {
     for (int j = 0; j < n_; ++j) at_[j] = resting(j);
+    // Bland's rule, the first quantities by number, ends what would go round in circles where many reduced gains are 0.
+    const bool careful = step > parameters_.steps_before_care * (n_ + m_);
     int leaving = -1;
-    double worst = 0;
+    double worst = parameters_.feasibility_tolerance;
     for (int i = 0; i < m_; ++i) {
       double sum = 0;
       for (int j = 0; j < n_; ++j) sum += entry(i, j) * at_[j];
       value_[i] = sum;
       const double low = least(basic_[i]), high = most(basic_[i]);
       const double under = (low - sum) / (1 + std::abs(low)), over = (sum - high) / (1 + std::abs(high));
-      if (std::isfinite(low) && under > std::max(worst, parameters_.feasibility_tolerance))
-        worst = under, leaving = i, short_ = true;
-      if (std::isfinite(high) && over > std::max(worst, parameters_.feasibility_tolerance))
-        worst = over, leaving = i, short_ = false;
+      const double most_broken = std::max(std::isfinite(low) ? under : 0.0, std::isfinite(high) ? over : 0.0);
+      if (careful ? most_broken > parameters_.feasibility_tolerance && (leaving < 0 || basic_[i] < basic_[leaving])
+                  : most_broken > worst) {
+        worst = most_broken, leaving = i;
+        short_ = std::isfinite(low) && under == most_broken;
+      }
     }
     if (leaving < 0) {
       read();
@@ -66,7 +73,8 @@ BoxedStatus BoxedSimplex::solve() {
       if (slope > 0 ? at_[j] >= high : at_[j] <= low) continue;
       const double next = std::abs(reduced_[j]) / std::abs(slope);
       const double margin = parameters_.gain_tolerance * gain_scale_;
-      if (next < ratio - margin || (next <= ratio + margin && std::abs(slope) > size)) {
+      const bool first = careful ? entering < 0 || nonbasic_[j] < nonbasic_[entering] : std::abs(slope) > size;
+      if (next < ratio - margin || (next <= ratio + margin && first)) {
         ratio = std::min(ratio, next), size = std::abs(slope);
         entering = j;
       }
@@ -77,6 +85,7 @@ BoxedStatus BoxedSimplex::solve() {
       return BoxedStatus::infeasible;
     }
     exchange(leaving, entering);
+    above_[entering] = !short_;
   }
   return BoxedStatus::failed;
 }

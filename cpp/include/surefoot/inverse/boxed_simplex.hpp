@@ -7,7 +7,7 @@
 // any dictionary so: there is no first phase, and a node of branch and bound goes on from where the last one ended.
 //
 // One step takes the basic quantity that violates its bounds most and exchanges it for the nonbasic one of least ratio of
-// reduced gain to entry. Termination: nothing is violated (optimal); a violated quantity cannot be mended (infeasible, and its
+// reduced gain to entry; after many steps both are the first by number (Bland's rule), which ends circles. Termination: nothing is violated (optimal); a violated quantity cannot be mended (infeasible, and its
 // row of the dictionary says why); or too many steps (failed).
 //
 // Bounds are not taken from the dictionary: `bound` recomputes weak duality from the programme and the multipliers,
@@ -36,6 +36,8 @@ struct BoxedSimplexParameters {
   double gain_tolerance = 1e-12;
   // Steps of one solve, per row and unknown: far more than the few that such programmes take. Not tuned.
   int steps_per_quantity = 20;
+  // Steps, per row and unknown, after which quantities are chosen so that none can return for ever. Not tuned.
+  int steps_before_care = 2;
 };
 
 enum class BoxedStatus { optimal, infeasible, failed };
@@ -65,7 +67,7 @@ class BoxedSimplex {
   double entry(int row, int column) const { return table_[static_cast<std::size_t>(row) * n_ + column]; }
   double least(int quantity) const { return quantity < n_ ? lower_[quantity] : p_.low[quantity - n_]; }
   double most(int quantity) const { return quantity < n_ ? upper_[quantity] : p_.high[quantity - n_]; }
-  double resting(int column) const;
+  double resting(int column);
   void exchange(int row, int column);
   void read();
 
@@ -75,6 +77,7 @@ class BoxedSimplex {
   double gain_scale_ = 1;
   // Quantities are numbered: unknowns first, then activities.
   std::vector<int> basic_, nonbasic_;
+  std::vector<char> above_;  // whether nonbasic quantities rest at their upper bounds
   std::vector<double> table_, reduced_, gain_, lower_, upper_, at_, value_, point_, multipliers_, ray_;
   int broken_ = -1;
   bool short_ = false;  // whether the broken quantity is below its bounds

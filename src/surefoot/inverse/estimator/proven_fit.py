@@ -27,7 +27,7 @@ class ProvenFit(NamedTuple):
 def proven_fit(model: Any, separation: Separation, problem: InverseProblem, options: SolveOptions) -> ProvenFit:
     """Solve the problem that the approach of a model poses, and judge the answer."""
     task, found = fit_cost(model, separation, problem, options)
-    outcome = witnessed(model.approach, task, handed_over(found), proof_seconds(model, options))
+    outcome = witnessed(model.approach, task, handed_over(found), proof_seconds(model, options), separation)
     cost, certificate = judged(model.approach, task, outcome, options.tolerance)
     if certificate.verified and outcome.status not in (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED):
         # The gap is closed after all: losses of rounding size end a solver, and are no gap.

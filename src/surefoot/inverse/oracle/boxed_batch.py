@@ -2,8 +2,8 @@
 
     max over terms k and x of   -(cost + tilt_k) . x + constant_k + table[h(x)]    over a linear set with finite bounds
 
-One more unknown r below the chords of the table stands for it (:mod:`~.table_chords`). Rows, bounds and chords do not change
-from cost to cost and are stacked once. The search is that of ``cpp/include/surefoot/inverse/boxed_search.hpp``; what it does
+One more unknown r below the chords of the table stands for it, as in :mod:`~.table_chords`. Rows, bounds and chords do not
+change from cost to cost and are stacked once; nothing else is retained. The search is that of ``cpp/include/surefoot/inverse/boxed_search.hpp``; what it does
 not end, or what turns out to be no decision, is left to the methods for one observation.
 """
 
@@ -14,7 +14,6 @@ import numpy as np
 from surefoot import _native
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.inverse.oracle.parameters import BoxedBatchParameters
-from surefoot.inverse.oracle.table_chords import table_chords
 from surefoot.inverse.oracle.worst_decisions import WorstDecisions
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
 from surefoot.inverse.problem.decision_proof import DecisionTrees
@@ -40,8 +39,7 @@ class BoxedBatch:
         m = max(each.high.size for each in decisions) + self._chords
         size = n + (table is not None)
         rows, low, high = np.zeros((count, m, size)), np.full((count, m), -np.inf), np.full((count, m), np.inf)
-        self._units = np.ones((count, m))
-        self._slopes = np.zeros((count, self._chords))
+        self._rows, self._units = m - self._chords, np.ones((count, m))
         lower, upper = np.zeros((count, size)), np.zeros((count, size))
         whole = np.zeros((count, size), dtype=np.uint8)
         for i, each in enumerate(decisions):
@@ -52,13 +50,15 @@ class BoxedBatch:
             rows[i, :k, :n] = each.matrix / unit[:, None]
             low[i, :k], high[i, :k] = each.low / unit, each.high / unit
             lower[i, :n], upper[i, :n], whole[i, :n] = each.lower, each.upper, each.whole
-            if table is not None:
-                lower[i, n], upper[i, n] = table.min(), table.max()
-                for place, chord in enumerate(table_chords(each, examples[i].response, table)):
-                    at = m - self._chords + place
-                    rows[i, at, chord.columns], high[i, at] = chord.values, chord.right
-                    self._slopes[i, place] = chord.slope
-        self._rows = m - self._chords
+        self._slopes = np.empty(0)
+        if table is not None:
+            # The chords of all observations: they differ in what a flip is.
+            marks, self._slopes = np.flatnonzero(decisions[0].whole), np.diff(table)
+            ones = np.rint(self._responses[:, marks])
+            rows[:, self._rows :, marks] = -self._slopes[None, :, None] * (1.0 - 2.0 * ones)[:, None, :]
+            rows[:, self._rows :, n] = 1.0
+            high[:, self._rows :] = table[:-1] + self._slopes * (ones.sum(axis=1)[:, None] - np.arange(self._chords))
+            lower[:, n], upper[:, n] = table.min(), table.max()
         self._programmes = _native.BoxedProgrammes(
             rows=rows.reshape(-1, size), low=low, high=high, lower=lower, upper=upper, whole=whole
         )
@@ -91,9 +91,7 @@ class BoxedBatch:
         distance = problem.distance
         if distance.absent:
             return cls(problem, sets, [[Term(np.zeros(n), 0.0)]] * len(sets))
-        terms = [
-            distance_terms(each, example.response, distance) for each, example in zip(sets, problem.examples, strict=True)
-        ]
+        terms = [distance_terms(each, example.response, distance) for each, example in zip(sets, problem.examples, strict=True)]
         return cls(problem, sets, terms)
 
     def _posed(self, theta: FloatArray, weight: float) -> tuple[FloatArray, FloatArray]:
@@ -152,6 +150,6 @@ class BoxedBatch:
             part = slice(nodes[i], nodes[i + 1])
             own = multipliers[leaves[i] : leaves[i + 1]]
             k = self._decisions[i].high.size
-            slope = own[:, self._rows :] @ self._slopes[i]
+            slope = own[:, self._rows :] @ self._slopes
             trees.append(DecisionTrees(column[part], at[part], own[:, :k] / self._units[i, :k], slope))
         return trees

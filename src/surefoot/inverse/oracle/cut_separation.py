@@ -48,6 +48,13 @@ class Separation:
         # The observations too, so that their identity in the key stays theirs.
         self._batch: tuple[tuple[int, Distance], tuple[Example, ...], BinaryBatch | BoxedBatch | None] | None = None
 
+    def afresh(self) -> Separation:
+        """A separation that has solved nothing yet, with programmes that are stacked already where they retain nothing."""
+        other = Separation()
+        if self._batch is not None and isinstance(self._batch[2], BoxedBatch):
+            other._batch = self._batch
+        return other
+
     def pool(self, problem: InverseProblem) -> CutPool:
         """The decisions that a solve begins with: none, unless cuts are retained."""
         if not self.retains_cuts:
