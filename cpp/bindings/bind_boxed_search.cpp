@@ -46,10 +46,17 @@ void make_programmes(BoxedProgrammes* self, Matrix<double> rows, Matrix<double> 
   require(low.shape(0) == count && high.shape(0) == count && high.shape(1) == m, "sides must be those of the rows");
   require(upper.shape(0) == count && upper.shape(1) == n && whole.shape(0) == count && whole.shape(1) == n,
           "bounds and marks must have an entry for every unknown");
-  new (self) BoxedProgrammes{count,        n,            m,
-                             rows.data(),  low.data(),   high.data(),
-                             lower.data(), upper.data(), whole.data(),
-                             {nb::cast(rows), nb::cast(low), nb::cast(high), nb::cast(lower), nb::cast(upper), nb::cast(whole)}};
+  new (self)
+      BoxedProgrammes{count,
+                      n,
+                      m,
+                      rows.data(),
+                      low.data(),
+                      high.data(),
+                      lower.data(),
+                      upper.data(),
+                      whole.data(),
+                      {nb::cast(rows), nb::cast(low), nb::cast(high), nb::cast(lower), nb::cast(upper), nb::cast(whole)}};
 }
 
 BoxedLimits limits_of(std::int64_t max_nodes, double seconds) {
@@ -98,7 +105,8 @@ void bind_boxed_search(nb::module_& module) {
             nb::gil_scoped_release free;
             BoxedSearch search;
             for (std::size_t i = 0; i < all.count; ++i) {
-              const BoxedDecision& found = search.search(all.task(i, n_terms, gain.data(), constant.data()), cutoffs(i), limits);
+              const BoxedDecision& found =
+                  search.search(all.task(i, n_terms, gain.data(), constant.data()), cutoffs(i), limits);
               std::copy(found.point.begin(), found.point.end(), result.points.begin() + static_cast<std::ptrdiff_t>(i * all.n));
               result.values[i] = found.value, result.complete[i] = found.complete, result.found[i] = found.found;
             }

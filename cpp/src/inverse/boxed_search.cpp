@@ -57,7 +57,8 @@ bool BoxedSearch::branch(double constant) {
     std::vector<double> point = simplex_.point();
     const BoxedProgramme& p = task_.programme;
     for (int j = 0; j < p.n_unknowns; ++j)
-      point[static_cast<std::size_t>(j)] = std::clamp(task_.whole[j] ? std::nearbyint(point[j]) : point[j], task_.lower[j], task_.upper[j]);
+      point[static_cast<std::size_t>(j)] =
+          std::clamp(task_.whole[j] ? std::nearbyint(point[j]) : point[j], task_.lower[j], task_.upper[j]);
     value += simplex_.worth(point);
     if (value > decision_.value) decision_.value = value, decision_.point = std::move(point), decision_.found = true;
     return true;

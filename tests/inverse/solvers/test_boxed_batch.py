@@ -103,9 +103,7 @@ def test_time_that_is_over_leaves_everything_unsolved() -> None:
     assert batch.proofs(theta, np.full(4, 1e9), 0.0) == [None] * 4
 
 
-@pytest.mark.parametrize(
-    "change", [{"upper": np.inf}, {"upper": 1e9}, {"upper": 1.5, "whole": np.ones(5, dtype=np.bool_)}]
-)
+@pytest.mark.parametrize("change", [{"upper": np.inf}, {"upper": 1e9}, {"upper": 1.5, "whole": np.ones(5, dtype=np.bool_)}])
 def test_sets_that_are_not_small_boxes_are_left_to_others(change: dict[str, object]) -> None:
     problem = posed(1, Distance("none", "none"), 1, count=1)
     old = problem.examples[0].instance.decisions

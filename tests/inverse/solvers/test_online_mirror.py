@@ -119,7 +119,9 @@ def test_a_failing_forward_solver_changes_nothing() -> None:
     assert online.regret == regret and online.n_seen == 1
 
 
-@pytest.mark.parametrize(("prior", "update", "regularizer"), [("nonnegative", "euclidean", "l2"), ("simplex", "exponentiated", "l1")])
+@pytest.mark.parametrize(
+    ("prior", "update", "regularizer"), [("nonnegative", "euclidean", "l2"), ("simplex", "exponentiated", "l1")]
+)
 def test_a_block_of_examples_is_learned_as_if_they_came_one_by_one(prior: Any, update: str, regularizer: str) -> None:
     problem = stream(40, prior=prior, regularizer=regularizer, kappa=0.1)
     block, single = (OnlineMirror(MirrorDescent(MirrorSwitches(update=update)), problem) for _ in range(2))

@@ -40,9 +40,9 @@ struct BoxedSearchParameters {
 };
 
 struct BoxedDecision {
-  bool complete = false;    // whether the search ended by itself
-  bool found = false;       // whether something exceeds the cutoff
-  double value = 0;         // of the incumbent, or the cutoff
+  bool complete = false;  // whether the search ended by itself
+  bool found = false;     // whether something exceeds the cutoff
+  double value = 0;       // of the incumbent, or the cutoff
   std::vector<double> point;
 };
 

@@ -52,7 +52,7 @@ def decision_bounds(
     """Bounds that no decision of an observation exceeds; infinite where nothing is proven, or a number stands for a proof."""
     theta = enclose(cost)
     given = [None] * len(examples) if proofs is None else proofs
-    bounds, blocks = [np.inf] * len(examples), {}
+    bounds, blocks = [np.inf] * len(examples), dict[Any, list[int]]()
     for i, (example, tree) in enumerate(zip(examples, given, strict=True)):
         posed: Any = example.instance.decisions
         if hasattr(posed, "points") or not hasattr(posed, "matrix") or not hasattr(tree, "multipliers"):
@@ -229,7 +229,7 @@ def _terms(
             return None
         spread = ~whole
     turns = np.kron(np.eye(n)[spread], [[1.0], [-1.0]]) if spread.any() else np.zeros((1, n))
-    return tilt, constant, turns, table
+    return tilt, constant, np.asarray(turns, dtype=np.float64), table
 
 
 def _leaves(posed: Any, n_terms: int, tree: Any) -> tuple[Any, FloatArray, FloatArray] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -224,9 +225,12 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         """Learn the cost from signals and what was decided at them; either may be a data frame, with a row for each."""
         SOLVERS.require_known(self.solver)
         require_gap(self.tol)
+        started = time.perf_counter()
         problem = self._pose(signals, responses)
         listener = progress_listener(f"inverse optimizer, {len(signals)} observations") if self.verbose else None
-        options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)
+        options = SolveOptions(
+            tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener, started=started
+        )
         separation = Separation()
         try:
             problem, outcome, cost, certificate = proven_fit(self, separation, problem, options)

@@ -3,8 +3,9 @@
     max over terms k and x of   -(cost + tilt_k) . x + constant_k + table[h(x)]    over a linear set with finite bounds
 
 One more unknown r below the chords of the table stands for it, as in :mod:`~.table_chords`. Rows, bounds and chords do not
-change from cost to cost and are stacked once; nothing else is retained. The search is that of ``cpp/include/surefoot/inverse/boxed_search.hpp``; what it does
-not end, or what turns out to be no decision, is left to the methods for one observation.
+change from cost to cost and are stacked once; nothing else is retained. The search is that of
+``cpp/include/surefoot/inverse/boxed_search.hpp``; what it does not end, or what turns out to be no decision, is left to the
+methods for one observation.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ class BoxedBatch:
     @classmethod
     def of(cls, problem: InverseProblem) -> BoxedBatch | None:
         """The batch, or None if some observation is of another kind, or large."""
-        sets, n = [], problem.examples[0].response.size
+        sets: list[LinearSet] = []
+        n = problem.examples[0].response.size
         for example in problem.examples:
             decisions, features = example.instance.decisions, example.instance.features
             if not (isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)):

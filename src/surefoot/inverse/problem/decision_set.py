@@ -60,7 +60,7 @@ class LinearSet:
     @cached_property
     def _row_sizes(self) -> tuple[FloatArray, BoolArray]:
         """The largest entry of each row, and whether it has continuous unknowns."""
-        return np.abs(self.matrix).max(axis=1, initial=0.0), self.matrix[:, ~self.whole].any(axis=1)
+        return np.abs(self.matrix).max(axis=1, initial=0.0), np.asarray(self.matrix[:, ~self.whole].any(axis=1))
 
     def row_tolerance(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
         """By how much every one of the points may violate every row."""
