@@ -71,7 +71,8 @@ def _draw_rule(rng: np.random.Generator, table: Table, *, scores: bool) -> Rule:
     if binary[group].all():
         kinds += ["monotone", "thresholds"]
     if scores:
-        kinds += ["person at least", "person at most", "false positives", "true positives", "fair", "fair"]
+        kinds += ["person at least", "person at most", "false positives", "true positives"]
+        kinds += ["fair", "fair"] if len(np.unique(table.X[:, group[:2]], axis=0)) > 1 else []
     kind = str(rng.choice(kinds))
     if kind in ("most", "least", "choose", "max", "min", "thresholds"):
         return _group_rule(kind, group, names, count)
