@@ -16,7 +16,8 @@ package, the text that stands there exactly once, what a tired hand would have w
     does = "forgets the second radius"
 
 The package is copied to a scratch folder and changed there, never in the working tree. The family's fast tests (not those of
-``slow.txt``) then run against the copy, first those that are named after the file, until one fails. A bug that none of them notices has survived, and the exit code is 1.
+``slow.txt``) then run against the copy, those that are named after the file first, until one fails. A bug that none of them
+notices has survived, and the exit code is 1.
 What takes much longer than the unchanged package counts as noticed: a test that hangs is not green.
 """
 
