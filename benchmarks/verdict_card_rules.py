@@ -15,6 +15,8 @@ from surefoot import constraints
 
 # How closely claims say that rates are kept.
 RATE_SLACK = Fraction(1, 10**9)
+# What groups are compared by: shares that are flagged, and at the unit scale mean risks; of the rows of one label, or of all.
+FAIR = {"tpr": 1, "fpr": -1, "selection": 0, "calibration": 0, "positive balance": 1, "negative balance": -1}
 
 
 @dataclass
@@ -166,7 +168,8 @@ def _rate_rule(kind: str, fraction: float, risk: float) -> Rule:
 
 def _fair_rule(rng: np.random.Generator, table: Table, group: list[int]) -> Rule:
     """Rows with equal values in some columns are a group, and no two of them differ by more than so much."""
-    metric, risk = str(rng.choice(["tpr", "fpr", "selection"])), 0.5 if table.free else float(rng.choice([0.1, 0.3, 0.5, 0.8]))
+    metric = str(rng.choice(list(FAIR)[:3] if table.free else list(FAIR)))
+    risk = 0.5 if table.free else float(rng.choice([0.1, 0.3, 0.5, 0.8]))
     most, on_card = float(rng.choice([0.0, 0.1, 0.25, 0.5, 1.0])), bool(rng.random() < 0.5)
     chosen = group[:2]
     odds = math.log(risk) - math.log1p(-risk)
@@ -174,7 +177,7 @@ def _fair_rule(rng: np.random.Generator, table: Table, group: list[int]) -> Rule
     belongs = [tuple(row) for row in table.X[:, chosen].tolist()]
 
     def obeys(scores: NDArray[Any], _: Any, y: NDArray[Any], *__: Any) -> NDArray[Any]:
-        of = [k for k in range(len(y)) if metric == "selection" or (y[k] > 0) == (metric == "tpr")]
+        of = [k for k in range(len(y)) if y[k] * FAIR[metric] >= 0]
         groups = [[k for k in of if belongs[k] == own] for own in sorted({belongs[k] for k in of})]
         totals = [sum(whole[k] for k in rows) for rows in groups]
 
@@ -183,7 +186,12 @@ def _fair_rule(rng: np.random.Generator, table: Table, group: list[int]) -> Rule
             shares = [part / everyone for part, everyone in zip(parts, totals, strict=True)] or [Fraction(0)]
             return max(shares) - min(shares) <= Fraction(most) + RATE_SLACK
 
-        return _row_by_row(scores > odds, alike)
+        if metric in list(FAIR)[:3]:
+            return _row_by_row(scores > odds, alike)
+        # Mean risks less observed shares, in doubles: no two cards are told apart by less than the slack.
+        beyond = 1.0 / (1.0 + np.exp(-scores)) - (y > 0)
+        means = [beyond[:, rows] @ table.weights[rows] / table.weights[rows].sum() for rows in groups]
+        return np.asarray(np.max(means, axis=0) - np.min(means, axis=0) <= most + float(RATE_SLACK))
 
     given = constraints.FairRates(chosen, metric, most, risk, on_card)
     return Rule(given, None if on_card else lambda p: (p[:, chosen] == 0).all(axis=1), scores=obeys, odds=odds)

@@ -203,14 +203,16 @@ def test_rules_about_groups_budgets_and_shares_mean_what_they_say() -> None:
     drawn = [rules.draw_rules(np.random.default_rng(seed), table, scores=True) for seed in range(300)]
     found = {type(rule.given).__name__: rule for few in drawn for rule in few}
     assert {"FairRates", "CostBudget", "ForbiddenTogether", "MinShare"} < set(found)
-    y, flagged = np.array([1.0, 1.0, 1.0, -1.0]), np.array([[9.0, -9.0, 9.0, 9.0], [9.0, 9.0, 9.0, -9.0]])
+    y, flagged = np.array([1.0, 1.0, 1.0, -1.0]), 40.0 * np.array([[1, -1, 1, 1], [1, 1, 1, -1]])
     for rule in (rule for few in drawn for rule in few if type(rule.given).__name__ == "FairRates"):
         given = rule.given
         if tuple(given.column) != (0,):
             continue
         # Of the first two rows, both positive, one is flagged or both; of the last two all, or the positive one.
-        apart = {"tpr": (0.5, 0.0), "fpr": (0.0, 0.0), "selection": (0.5, 0.5)}[given.metric]
-        assert rule.scores(flagged, None, y).tolist() == [d <= given.max_difference for d in apart]
+        apart = {"tpr": (0.5, 0.0), "fpr": (0.0, 0.0), "selection": (0.5, 0.5)}
+        # Mean risks of 0.5 and 1, or of 1 and 0.5, less the shares of the positive, which are 1 and 0.5.
+        apart |= {"calibration": (1.0, 0.0), "positive balance": (0.5, 0.0), "negative balance": (0.0, 0.0)}
+        assert rule.scores(flagged, None, y).tolist() == [d <= given.max_difference for d in apart[given.metric]]
     both, one = np.array([[1, 2]]), np.array([[1, 0]])
     assert not found["ForbiddenTogether"].points(both)[0] and found["ForbiddenTogether"].points(one)[0]
     for rule in (rule for few in drawn for rule in few if type(rule.given).__name__ == "CostBudget"):
