@@ -20,8 +20,8 @@ from sklearn.preprocessing import OneHotEncoder
 import surefoot as sf
 from surefoot.cli.main import main
 from surefoot.design.read.table import read_table
-from surefoot.reports.sections.net_benefit import benefit_for_all, net_benefit, useful_range
 from surefoot.reports.sections.groupings import MISSING, OTHERS, read_groupings
+from surefoot.reports.sections.net_benefit import benefit_for_all, net_benefit, useful_range
 from surefoot.reports.shift_section import default_sets
 
 

@@ -29,9 +29,9 @@ from surefoot.reports.reliability import reliability_of
 from surefoot.reports.sections.checklist_section import checklist_blocks, read_about
 from surefoot.reports.sections.findings import Findings, known_items
 from surefoot.reports.sections.group_section import group_blocks
+from surefoot.reports.sections.groupings import read_groupings
 from surefoot.reports.sections.quality_section import quality_blocks
 from surefoot.reports.sections.rival_section import read_rivals, rival_blocks
-from surefoot.reports.sections.groupings import read_groupings
 from surefoot.reports.shift_section import default_sets, run_stress, worst_case_blocks, worst_case_fact, worst_case_of
 from surefoot.reports.subject import Subject, read_subject
 from surefoot.shift.shift_model import ShiftModel

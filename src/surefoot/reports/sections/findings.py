@@ -15,9 +15,9 @@ from surefoot.reports.model_section import ProofCheck, model_name
 from surefoot.reports.reliability import Reliability
 from surefoot.reports.sections.checklist_section import CARD_ITEMS, TRIPOD_ITEMS
 from surefoot.reports.sections.group_section import group_figures
+from surefoot.reports.sections.groupings import RowGroup
 from surefoot.reports.sections.net_benefit import THRESHOLDS, benefit_for_all, net_benefit
 from surefoot.reports.sections.rival_section import Rivals, rival_figures
-from surefoot.reports.sections.groupings import RowGroup
 from surefoot.reports.shift_section import Stress
 from surefoot.reports.subject import Subject
 from surefoot.robust.estimator.worst_case import WorstCase
