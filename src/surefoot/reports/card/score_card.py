@@ -313,7 +313,8 @@ class ScoreCard:
         """How good the card is on a table, and how far from the best card of its form, with proven bounds.
 
         Compared are all cards with up to as many columns of ``X``, points up to as large, an intercept up to 100 or that of
-        this one, and a multiplier of 1 if this one has that, or else any. The search for the best of them is exact.
+        this one, and a multiplier of 1 if this one has that, or else of the range that a fit with ``scale="free"`` searches,
+        widened to that of this card. The search for the best of them is exact.
 
         Parameters
         ----------
