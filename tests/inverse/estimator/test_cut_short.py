@@ -19,9 +19,9 @@ from surefoot.inverse import InverseOptimizer, forward
 from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
 from surefoot.inverse.exact.parameters import MinimumEllipsoidParameters
 from surefoot.inverse.forward import FiniteChoice, Knapsack, ShortestPath
+from surefoot.inverse.oracle.boxed_batch import BoxedBatch
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
-from surefoot.inverse.oracle.boxed_batch import BoxedBatch
 from surefoot.inverse.oracle.milp_branch_and_bound import BranchAndBound
 from surefoot.inverse.problem.distance import Distance
 

@@ -220,7 +220,7 @@ def _terms(
     elif name == "linf" and not binary:
         spread = whole
     elif name != "none":
-        if not (binary and _is_whole(posed, response)):
+        if name not in ("l2", "linf", "zero-one") or not (binary and _is_whole(posed, response)):
             return None
         counts = np.arange(int(whole.sum()) + 1, dtype=np.float64)
         table = enclose(counts).sqrt() if name == "l2" else enclose(np.minimum(counts, 1.0))
