@@ -105,10 +105,10 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
     max_iter : int, optional
         With "samd" the number of steps; by default as many as make 100 passes over the observations.
     time_limit : float, optional
-        Seconds from the call of ``fit``, after which it ends, whatever the approach and the forward problem. The search leaves a
-        tenth of them to the proofs of losses. A call of your own solver that is under way, reading the observations, and the check of the certificate are
-        not cut short: for 300 choices among 40 offers these two took 0.2 s, and 0.5 s of approaches that prove one facet of the
-        costs after the other ("suboptimality", "feasibility").
+        Seconds from the call of ``fit``, after which it ends, whatever the approach and the forward problem. The search leaves
+        a tenth of them to the proofs of losses. A call of your own solver that is under way, reading the observations, and the
+        check of the certificate are not cut short: for 300 choices among 40 offers these two took 0.2 s, and 0.5 s of
+        approaches that prove one facet of the costs after the other ("suboptimality", "feasibility").
     verbose : int, default=0
         Whether to write progress to standard error.
     update : {"auto", "euclidean", "exponentiated"}, default="auto"
