@@ -41,14 +41,14 @@ def best_of_all(table: np.ndarray, most: int, share: float, direction: Direction
         chosen: objective(table, chosen)
         for k in range(1, min(most, len(table) - 1) + 1)
         for chosen in combinations(range(len(table) - 1), k)
-        if obeys(shares_of(table, chosen), direction)
     }
     heavy = {
         chosen: value
         for chosen, value in values.items()
         if min(part.sum() for part in np.split(table, [cut + 1 for cut in chosen])) >= share * table.sum() - 1e-9
     }
-    return min((heavy or {one: value for one, value in values.items() if len(one) == 1}).values(), default=math.inf)
+    allowed = heavy or {one: value for one, value in values.items() if len(one) == 1}
+    return min((value for one, value in allowed.items() if obeys(shares_of(table, one), direction)), default=math.inf)
 
 
 @given(counts, st.integers(1, 4), shares, directions)

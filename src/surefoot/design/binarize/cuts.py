@@ -158,6 +158,10 @@ def best_stations(
                 found.append(BestStations(*path, least, sign))
         if found:
             return min(found, key=lambda best: best.value)
+        # A pocket of a few rows is no way out where it is only the direction that larger intervals do not keep.
+        below = (up + down)[1:-1]
+        if np.any((below >= least) & (total - below >= least)):
+            break
     return None
 
 
