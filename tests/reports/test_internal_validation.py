@@ -18,7 +18,8 @@ from sklearn.svm import LinearSVC
 import surefoot as sf
 from surefoot import constraints as sc
 from surefoot.reports.evidence.calibration import recalibration
-from surefoot.reports.evidence.performance import MEASURES, benefit_for_all, net_benefit, performance
+from surefoot.reports.evidence.performance import MEASURES, performance
+from surefoot.reports.sections.net_benefit import benefit_for_all, net_benefit
 
 RNG = np.random.default_rng(3)
 X = pd.DataFrame((RNG.random((160, 5)) < 0.4).astype(int), columns=["cough", "fever", "smoker", "old", "male"])
@@ -67,12 +68,12 @@ def test_separated_classes_have_no_slope():
 def test_net_benefit_is_that_of_counting():
     risks, positive, weights = RNG.random(50).round(1), RNG.random(50) < 0.4, RNG.random(50)
     at = np.array([0.1, 0.35, 0.8])
-    for threshold, own in zip(at, net_benefit(risks, positive, weights, at), strict=True):
+    for threshold, own in zip(at, net_benefit(risks, positive, at, weights), strict=True):
         true = sum(w for r, p, w in zip(risks, positive, weights, strict=True) if r >= threshold and p)
         false = sum(w for r, p, w in zip(risks, positive, weights, strict=True) if r >= threshold and not p)
         assert own == pytest.approx((true - false * threshold / (1 - threshold)) / weights.sum())
-    share = float(weights @ positive / weights.sum())
-    np.testing.assert_allclose(benefit_for_all(share, at), net_benefit(np.ones(50), positive, weights, at))
+    everybody = net_benefit(np.ones(50), positive, at, weights)
+    np.testing.assert_allclose(benefit_for_all(positive, at, weights), everybody)
 
 
 def test_a_model_that_learns_nothing_has_no_optimism_and_one_that_learns_by_heart_has_it_all():
@@ -101,7 +102,7 @@ def test_the_correction_is_what_the_definition_says():
     assert low < found.corrected[AUC] < high < 1
     curve = found.decision_curve()
     assert curve["corrected"].iloc[20] < net_benefit(
-        found.model.predict_proba(columns)[:, 1], Y == "well", np.ones(160), np.array([curve["threshold"].iloc[20]])
+        found.model.predict_proba(columns)[:, 1], Y == "well", np.array([curve["threshold"].iloc[20]])
     )
 
 
@@ -182,7 +183,7 @@ def test_the_decision_curve_is_drawn_and_that_of_a_card_is_a_table():
     card = found.model.score_card()
     curve = card.decision_curve(X, Y, thresholds=[0.1, 0.2, 0.5])
     risks = found.model.predict_proba(X)[:, 0]
-    expected = net_benefit(risks, Y == "ill", np.ones(160), np.array([0.1, 0.2, 0.5]))
+    expected = net_benefit(risks, Y == "ill", np.array([0.1, 0.2, 0.5]))
     np.testing.assert_allclose(curve["card"], expected)
     np.testing.assert_allclose(curve["all"], lines["act on everybody"])
     assert len(card.decision_curve(X, Y)) == 99

@@ -33,8 +33,9 @@ from surefoot.reports.card.risk_table import RiskTable, risk_of, risk_table
 from surefoot.reports.card.scaled_card import ScaledCard
 from surefoot.reports.card.score_plots import plot_card
 from surefoot.reports.card.scored_rows import card_totals, scored_rows
-from surefoot.reports.evidence.performance import benefit_for_all, net_benefit, threshold_grid
+from surefoot.reports.evidence.performance import threshold_grid
 from surefoot.reports.plain_json import PlainReader
+from surefoot.reports.sections.net_benefit import benefit_for_all, net_benefit
 from surefoot.reports.wording import risk_name
 
 if TYPE_CHECKING:
@@ -298,9 +299,8 @@ class ScoreCard:
         """
         rows, at = scored_rows(self, X, y, sample_weight), threshold_grid(thresholds)
         risks = np.array([self.risk(total) for total in rows.totals])
-        prevalence = float(rows.weights @ rows.positive / rows.weights.sum())
-        own = net_benefit(risks, rows.positive, rows.weights, at)
-        return build_frame({"threshold": at, "card": own, "all": benefit_for_all(prevalence, at)}, frame_library(X))
+        own, everybody = net_benefit(risks, rows.positive, at, rows.weights), benefit_for_all(rows.positive, at, rows.weights)
+        return build_frame({"threshold": at, "card": own, "all": everybody}, frame_library(X))
 
     def group_rates(self, X: Any, y: Any, groups: Any, *, risk: float = 0.5, sample_weight: Any = None) -> Any:
         """What the card does to groups of the rows of a table.
@@ -340,7 +340,8 @@ class ScoreCard:
         """How good the card is on a table, and how far from the best card of its form, with proven bounds.
 
         Compared are all cards with up to as many columns of ``X``, points up to as large, an intercept up to 100 or that of
-        this one, and a multiplier of 1 if this one has that, or else any. The search for the best of them is exact.
+        this one, and a multiplier of 1 if this one has that, or else of the range that a fit with ``scale="free"`` searches,
+        widened to that of this card. The search for the best of them is exact.
 
         Parameters
         ----------

@@ -26,15 +26,9 @@ from surefoot.design.write.output_frame import build_frame, frame_library
 from surefoot.exceptions import InfeasibleProblemError, InvalidTableError
 from surefoot.reports.displays.canvas import BLUE, GREY, INK, axes
 from surefoot.reports.evidence.calibration import Recalibration, recalibration
-from surefoot.reports.evidence.performance import (
-    MEASURES,
-    benefit_for_all,
-    log_odds_of,
-    net_benefit,
-    performance,
-    threshold_grid,
-)
+from surefoot.reports.evidence.performance import MEASURES, log_odds_of, performance, threshold_grid
 from surefoot.reports.evidence.refits import Refit, card_parts, folds, positive_class_of, refit, resamples, risks_of
+from surefoot.reports.sections.net_benefit import benefit_for_all, net_benefit
 from surefoot.sklearn_api.training_rows import flat_labels
 
 # Fewer resamples than these have no tails to read an interval from.
@@ -263,11 +257,9 @@ def internal_validation(
     apparent = performance(risks, positive)
     optimism, spread = _optimism(refits, positive)
     weights, count = np.ones(risks.size), len(refits)
-    benefit = net_benefit(risks, positive, weights, grid)
+    benefit = net_benefit(risks, positive, grid)
     gained = [
-        net_benefit(one.risks[one.rows], positive[one.rows], weights[: one.rows.size], grid)
-        - net_benefit(one.risks, positive, weights, grid)
-        for one in refits
+        net_benefit(one.risks[one.rows], positive[one.rows], grid) - net_benefit(one.risks, positive, grid) for one in refits
     ]
     differences = [np.abs(one.risks - risks) for one in refits]
     return InternalValidation(
@@ -289,9 +281,9 @@ def internal_validation(
         instability=np.mean(differences, axis=0) if count else np.full(risks.size, math.nan),
         _benefits={
             "threshold": grid,
-            "left_out": net_benefit(left_out, positive, weights, grid),
+            "left_out": net_benefit(left_out, positive, grid),
             "corrected": benefit - np.mean(gained, axis=0) if count else np.full(grid.size, math.nan),
-            "all": benefit_for_all(float(positive.mean()), grid),
+            "all": benefit_for_all(positive, grid),
         },
         _refits=[(one.points, one.variables) for one in refits],
         _library=frame_library(X) if hasattr(X, "columns") else None,

@@ -164,7 +164,8 @@ def judge_card(
         n_jobs=n_jobs,
         scale="unit" if card.multiplier == 1.0 else "free",
     )
-    best, best_loss, certificate = _against_the_best(model, card, X, rows.positive.astype(np.int64), sample_weight)
+    against = _against_the_best(model, card, X, rows.positive.astype(np.int64), sample_weight)
+    best, best_loss, certificate, (low, high) = against
     risks = np.array([card.risk(total) for total in rows.totals])
     weights = rows.weights / rows.weights.sum()
     log_odds = (rows.totals + card.intercept) / card.multiplier
@@ -175,11 +176,13 @@ def judge_card(
     columns = "1 column" if model.max_features == 1 else f"{model.max_features} columns"
     form = (
         f"the cards of up to {columns} of this table with points up to {model.max_points}"
-        f"{', at any scale,' if model.scale == 'free' else ''}{' under these rules' if constraints else ''}"
+        f"{f', at a multiplier from {low!r} to {high!r},' if model.scale == 'free' else ''}"
+        f"{' under these rules' if constraints else ''}"
     )
+    calibrated = weights @ np.logaddexp(0.0, -signs * (move + slope * log_odds)) if math.isfinite(slope) else math.nan
     return CardJudgement(
         loss=loss,
-        calibrated_loss=float(weights @ np.logaddexp(0.0, -signs * (move + slope * log_odds))),
+        calibrated_loss=float(calibrated),
         calibration_intercept=move,
         calibration_slope=slope,
         calibration_intercept_interval=found.intercept_interval,
@@ -200,8 +203,8 @@ def judge_card(
 
 def _against_the_best(
     model: RiskScoreClassifier, card: ScoreCard, X: Any, y: Any, sample_weight: Any
-) -> tuple[ScoreCard, float, Certificate]:
-    """The best card under the rules of a model, its loss, and the certificate of the card at hand with the proof of that."""
+) -> tuple[ScoreCard, float, Certificate, tuple[float, float]]:
+    """The best card under a model's rules, its loss, the certificate of the card at hand with its proof, and multipliers."""
     started = time.perf_counter()
     rows, posed = model._pose(X, y, sample_weight)
     problem, names = posed.problem, rows.design.schema.names
@@ -221,11 +224,11 @@ def _against_the_best(
         certificate = certify_risk_score(**arguments, max_seconds=left)
     best = outcome.primal
     if problem.admits(judged) and not outcome.upper_bound < problem.loss(judged):
-        return card, problem.loss(judged), certificate
+        return card, problem.loss(judged), certificate, problem.multipliers
     kept = {names[at]: int(best.points[at]) for at in np.flatnonzero(best.points)}
     ranges = value_ranges(problem.columns, names, best.points)
     meanings = [line.meaning for line in card.lines if line.meaning is not None]
     made = print_card(
         kept, best.intercept, best.multiplier, np.array(card.classes), ranges, None, title=card.title, meanings=meanings
     )
-    return made, outcome.upper_bound, certificate
+    return made, outcome.upper_bound, certificate, problem.multipliers
