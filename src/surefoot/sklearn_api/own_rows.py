@@ -1,4 +1,4 @@
-"""Rows that a model is shown: copies, since a scaler with ``copy=False`` overwrites them, of the columns that it was fitted to."""
+"""Rows as a model is shown them: copies, since a scaler with ``copy=False`` overwrites them, with the columns that it knows."""
 
 from __future__ import annotations
 

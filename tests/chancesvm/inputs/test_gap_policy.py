@@ -109,5 +109,5 @@ def test_without_gaps_the_policy_changes_nothing() -> None:
 def test_the_error_about_gaps_says_that_they_can_be_left_out() -> None:
     rows = np.arange(20.0).reshape(10, 2)
     rows[3, 0] = np.nan
-    with pytest.raises(InvalidTableError, match="first in row 3. .* missing='drop', which leaves them out, or an imputer"):
+    with pytest.raises(InvalidTableError, match=r"first in row 3. .* missing='drop', which leaves them out, or an imputer"):
         ChanceConstrainedSVC().fit(rows, np.arange(10) % 2)

@@ -2,8 +2,8 @@
 
 (18, 100)            from 18 to 100
 "observed"           from the smallest to the largest number among the rows
-"observed +- 10 %"   the same, wider at either end by a tenth of the way between them ("±" is understood too); rows from 0 to 1, as of
-                     a flag or a share, have these ends
+"observed +- 10 %"   the same, wider at either end by a tenth of the way between them ("±" is understood too); rows from
+                     0 to 1, as of a flag or a share, have these ends
 None                 no range
 """
 

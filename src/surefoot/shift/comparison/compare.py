@@ -77,8 +77,8 @@ def compare(
         surefoot the rows that it was fitted to are recognised, in any order: their losses are then those of models that were
         fitted without the row. Of others, and of rows in part its own, the loss in the table is taken as it is. The prices of a
         robust model are those of the comparison (behind other steps of a pipeline: of the columns that it sees), and its radius
-        is judged. Columns that it was not fitted to are named and left out. Without one, a number costs 1 / (standard deviation in ``X_a``) per unit and a change of level 1, which are
-        the prices of a default model.
+        is judged. Columns that it was not fitted to are named and left out. Without one, a number costs 1 / (standard deviation
+        in ``X_a``) per unit and a change of level 1, which are the prices of a default model.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories, as in :class:`~surefoot.RobustLogisticRegression`; a robust model knows.
     level : float, default=0.05
