@@ -44,6 +44,9 @@ from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
 from surefoot.sklearn_api.training_rows import refuse_groups
 
+# Approaches to which a cost that is no cost, such as x1 x2 - x2 x1, would be an answer.
+UNREGULARIZED = ("feasibility", "suboptimality", "predictability", "circumcenter", "ellipsoidal-circumcenter")
+
 
 class InverseOptimizer(ProvenModel, BaseEstimator):
     """Learn the cost behind observed decisions.
@@ -73,9 +76,10 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         The approaches from "feasibility" to "ellipsoidal-circumcenter" raise ``InconsistentDataError`` where no cost of the
         prior set but 0 explains all observations; "incenter" also where bounds leave no cost that prices the other decisions
         higher by their distance. Ellipsoids (but for the circumcenter), and predictability where no cost explains all
-        observations, need decisions that can be listed: alternatives, or at most 16 unknowns that are all 0/1. The circumcenter
-        is proven where the consistent costs have few extreme rays; otherwise, without negative costs, it is that of the rays a
-        search found, and the certificate says so.
+        observations, need decisions that can be listed: alternatives, at most 16 unknowns that are all 0/1, or as few other
+        whole ones. The circumcenter is proven where the consistent costs have few extreme rays; otherwise, without negative
+        costs, it is that of the rays a search found, and the certificate says so. Quadratic costs have neither circumcenters
+        nor ellipsoids, and an incenter by the distance of whole unknowns alone.
     features : callable, optional
         ``features(signal, decision)`` returns the vector that the cost vector prices; the decision itself by default.
     distance : str, pair of str, or callable, default="auto"
@@ -353,13 +357,17 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         quadratic: Any = examples[0].instance.features
         # Over an ellipsoid costs need not be convex.
         learned = isinstance(quadratic, QuadraticFeatures) and isinstance(examples[0].instance.decisions, LinearSet)
-        if learned and self.approach != "asl":
+        curved = learned or (isinstance(quadratic, QuadraticFeatures) and quadratic.n_continuous > 1)
+        if curved and ("circumcenter" in self.approach or (learned and self.approach.startswith("ellipsoidal"))):
             raise UnsupportedProblemError(
-                f"approach={self.approach!r} does not learn quadratic costs; choose approach='asl', with distance='none' for "
-                "the suboptimality loss."
+                f"approach={self.approach!r} does not learn quadratic costs, whose consistent cones have curved sides; choose "
+                "'asl', 'suboptimality', 'feasibility', 'cutting-plane', 'incenter', or, if a cost explains everything, "
+                "'predictability'."
             )
         prior = PriorSet.of(self.prior, p, quadratic.n_continuous if learned else 0)
         require_members(prior)
+        if isinstance(quadratic, QuadraticFeatures) and not learned and self.approach in UNREGULARIZED:
+            prior = prior.symmetric(quadratic.n_continuous)
         clamp = self.infeasible == "clamp"
         return InverseProblem(examples, distance, Regularizer(self.regularizer, center), float(self.kappa), prior, clamp)  # type: ignore[arg-type]
 
