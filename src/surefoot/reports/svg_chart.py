@@ -65,10 +65,12 @@ class SvgChart:
     x, y : Axis
     width, height : int
         In pixels, before the page scales the picture.
+    left : int
+        Room for the names beside the vertical axis.
     """
 
-    def __init__(self, title: str, x: Axis, y: Axis, *, width: int = 360, height: int = 330) -> None:
-        self.title, self.x, self.y, self.width, self.height = title, x, y, width, height
+    def __init__(self, title: str, x: Axis, y: Axis, *, width: int = 360, height: int = 330, left: int = _LEFT) -> None:
+        self.title, self.x, self.y, self.width, self.height, self.left = title, x, y, width, height, left
         self._body: list[str] = []
         self._frame()
 
@@ -107,7 +109,7 @@ class SvgChart:
         a = self._xs([x])[0]
         dash = ' stroke-dasharray="4 3"' if dashed else ""
         self._body.append(f'<path d="M{a:.1f} {_TOP}V{self.height - _BOTTOM}" stroke="{colour}" stroke-width="1.4"{dash}/>')
-        right = a > (self.width - _RIGHT + _LEFT) / 2
+        right = a > (self.width - _RIGHT + self.left) / 2
         self._text(a - 4 if right else a + 4, _TOP + 11 + 14 * level, text, anchor="end" if right else "start", fill=colour)
 
     def note(self, x: float, y: float, text: str, *, anchor: str = "start") -> None:
@@ -122,7 +124,7 @@ class SvgChart:
         )
 
     def _frame(self) -> None:
-        left, right, top, bottom = _LEFT, self.width - _RIGHT, _TOP, self.height - _BOTTOM
+        left, right, top, bottom = self.left, self.width - _RIGHT, _TOP, self.height - _BOTTOM
         for tick, a in zip(self.x.ticks, self._xs(self.x.ticks), strict=True):
             self._body.append(f'<path d="M{a:.1f} {top}V{bottom}" stroke="{_GRID}"/>')
             self._text(a, bottom + 16, self.x.text(tick), anchor="middle", fill=GREY)
@@ -131,6 +133,8 @@ class SvgChart:
             self._text(left - 6, b + 4, self.y.text(tick), anchor="end", fill=GREY)
         self._body.append(f'<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="{GREY}"/>')
         self._text((left + right) / 2, self.height - 10, self.x.label, anchor="middle", fill=INK)
+        if not self.y.label:
+            return
         middle = (top + bottom) / 2
         self._body.append(
             f'<text transform="translate(13 {middle:.1f}) rotate(-90)" text-anchor="middle">'
@@ -141,7 +145,7 @@ class SvgChart:
         self._body.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}">{safe(shown_name(text))}</text>')
 
     def _xs(self, values: Iterable[float] | FloatArray) -> list[float]:
-        return _placed(values, self.x, _LEFT, self.width - _RIGHT)
+        return _placed(values, self.x, self.left, self.width - _RIGHT)
 
     def _ys(self, values: Iterable[float] | FloatArray) -> list[float]:
         return _placed(values, self.y, self.height - _BOTTOM, _TOP)

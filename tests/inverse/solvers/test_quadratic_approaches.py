@@ -68,7 +68,7 @@ def test_a_quadratic_cost_that_explains_everything_is_found(approach: str) -> No
 
 
 def two_unknowns() -> tuple[list[Any], list[np.ndarray]]:
-    """Decisions of the cost y' y - y_1 - 2 y_2 in boxes, which a matrix that is no cost (y_1 y_2 - y_2 y_1) explains as well."""
+    """Decisions of the cost y' y - y_1 - 2 y_2 in boxes, which y_1 y_2 - y_2 y_1, no cost at all, explains as well."""
     random = np.random.default_rng(3)
     signals, decided = [], []
     for _ in range(5):
@@ -114,7 +114,9 @@ def mixed() -> tuple[list[Any], list[np.ndarray], list[np.ndarray]]:
         every = []
         for z in itertools.product((0.0, 1.0), repeat=2):
             low, high = -(side[1] - z[1]), side[0] - z[0]
-            every += [np.array([y, *z]) for y in (*np.linspace(low, high, 121), np.clip(-(cost[1:4] @ [*z, 1.0]) / 2, low, high))]
+            every += [
+                np.array([y, *z]) for y in (*np.linspace(low, high, 121), np.clip(-(cost[1:4] @ [*z, 1.0]) / 2, low, high))
+            ]
         signals.append((first, second, side))
         grids.append(np.array(every))
         decided.append(min(every, key=lambda x: float(quadratic_features(None, x) @ cost)))

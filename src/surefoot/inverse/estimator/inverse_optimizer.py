@@ -334,6 +334,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         tasks = [approach.pose(problem)]
         if approach.otherwise is not None:
             tasks.append(APPROACHES[approach.otherwise].pose(replace(problem, kappa=0.0)))
+        known = getattr(self.outcome_.dual, "losses", ())
+        if known and len(known) != problem.n_examples:
+            raise InvalidObservationError(f"there are {problem.n_examples} of them, and the proof is about {len(known)}.")
         given = self.outcome_.primal
         answer = replace(given, theta=self.cost_) if isinstance(given, EllipsoidalCost) else self.cost_
         outcome = replace(self.outcome_, primal=answer)

@@ -23,7 +23,6 @@ from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
 from surefoot.inverse.problem.problem import InverseProblem
 
-
 _NO_MARGIN = (
     "no quadratic cost was found that prices every other decision above the observed one by the distance asked for. Near a "
     "decision inside of its bounds a quadratic cost rises less than any distance of continuous unknowns: give "

@@ -123,7 +123,8 @@ class PriorSet:
             parts.append(np.atleast_1d(abs(theta.sum() - self.total)))
         if self.psd:
             square = theta[: self.psd**2].reshape(self.psd, self.psd)
-            parts += [-np.linalg.eigvalsh(self.block(theta))[:1], np.abs(square - square.T)[np.triu_indices(self.psd, 1)]]
+            parts.append(np.asarray(-np.linalg.eigvalsh(self.block(theta))[:1], dtype=np.float64))
+            parts.append(np.abs(square - square.T)[np.triu_indices(self.psd, 1)])
         return float(np.concatenate(parts).max())
 
     def block(self, theta: FloatArray) -> FloatArray:
