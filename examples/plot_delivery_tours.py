@@ -8,7 +8,7 @@ order does a driver visit the zones? Here the tours are drawn, with a driver who
 """
 
 from functools import cache
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -78,7 +78,7 @@ model.certificate_.verified
 
 def legs(day, tour):
     stops = ["depot", *(day[k] for k in tour.astype(int)), "depot"]
-    return {frozenset(leg) for leg in zip(stops[:-1], stops[1:], strict=True)}
+    return {frozenset(leg) for leg in pairwise(stops)}
 
 
 ours = model.predict(days[40:])
@@ -91,8 +91,8 @@ print({name: f"{value:.0%}" for name, value in shared.items()})
 
 # %%
 # How sure the habits are: wide bars hold every cost that explains all forty tours, thin lines what refits to resampled days
-# say, and ticks what the driver has in mind. What a crossing of the river is worth is hardly known: a tour that has stops on both
-# sides crosses it twice anyway.
+# say, and ticks what the driver has in mind. What a crossing of the river is worth is hardly known: a tour that has stops on
+# both sides crosses it twice anyway.
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
 display = sf.inverse.CostDisplay.from_estimator(
     model, days[:40], driven[:40], names=names, n_resamples=8, random_state=0, ax=left
@@ -102,8 +102,11 @@ for height, label in zip(left.get_yticks(), left.get_yticklabels(), strict=True)
 left.set_xlim(-0.05, 1.2)
 apart = [len(legs(day, a) - legs(day, b)) for day, a, b in zip(days[40:], shortest, driven[40:], strict=True)]
 at = int(np.argmax(apart))
-for tour, colour, width, name in ((driven[40 + at], "0.6", 7, "driven"), (ours[at], "tab:blue", 2.5, "learned"),
-                                  (shortest[at], "tab:orange", 1.5, "shortest")):
+for tour, colour, width, name in (
+    (driven[40 + at], "0.6", 7, "driven"),
+    (ours[at], "tab:blue", 2.5, "learned"),
+    (shortest[at], "tab:orange", 1.5, "shortest"),
+):
     stops = np.array([town[name] for name in ("depot", *(days[40 + at][k] for k in tour.astype(int)), "depot")])
     right.plot(*stops.T, color=colour, linewidth=width, label=name)
 right.plot(*np.array(list(town.values())).T, "o", color="0.3")

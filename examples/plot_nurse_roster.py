@@ -66,8 +66,7 @@ keys, mind = list(place), np.array([1.0, 3.0, 0.5, 2.0])
 weeks = [signal([keys[k] for k in random.choice(len(keys), 5, replace=False)]) for _ in range(24)]
 lawful = [LinearConstraint(rules, ub=np.ones(len(rules))), LinearConstraint(cover, np.ones(len(cover)), np.ones(len(cover)))]
 rosters = [
-    np.round(milp(mind @ week["cost"], integrality=np.ones(len(place)), bounds=(0, 1), constraints=lawful).x)
-    for week in weeks
+    np.round(milp(mind @ week["cost"], integrality=np.ones(len(place)), bounds=(0, 1), constraints=lawful).x) for week in weeks
 ]
 
 # %%
@@ -96,7 +95,7 @@ left.legend()
 
 plan = planned[0].reshape(len(nurses), days, len(shifts))
 colours = dict(zip(shifts, ("#e8c468", "#6fa8dc", "#45526c"), strict=True))
-for i, name in enumerate(nurses):
+for i in range(len(nurses)):
     for d in range(days):
         for k, kind in enumerate(shifts):
             if plan[i, d, k] > 0.5:

@@ -14,7 +14,9 @@ from surefoot.exceptions import SurefootError
 from surefoot.inverse.estimator.cost_confidence import CostConfidence, cost_confidence
 from surefoot.inverse.estimator.explained import Explained, explained
 from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
-from surefoot.reports.cost_section import (
+from surefoot.reports.model_section import certificate_blocks, certificate_fact, check_of, model_name, setting_blocks
+from surefoot.reports.page import ReportPage, Section, paragraph, table
+from surefoot.reports.sections.cost_section import (
     cost_blocks,
     explained_blocks,
     explained_fact,
@@ -22,12 +24,10 @@ from surefoot.reports.cost_section import (
     trust_blocks,
     trust_facts,
 )
-from surefoot.reports.model_section import certificate_blocks, certificate_fact, check_of, model_name, setting_blocks
-from surefoot.reports.page import ReportPage, Section, paragraph, table
 from surefoot.sklearn_api.proven_model import last_step, refitted
 
-# Refits for the bands of a report.
-_REFITS = 30
+# Refits for the bands of a report, and seconds for them where no others are asked for.
+_REFITS, _SECONDS = 30, 20.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def is_inverse(model: Any) -> bool:
     return isinstance(last_step(refitted(model)), InverseOptimizer)
 
 
-def refuse_table_options(**given: Any) -> None:
+def refuse_table_options(given: Mapping[str, Any]) -> None:
     """Raise if options of reports on tables are given for a learned cost."""
     named = next((name for name, value in given.items() if value is not None), None)
     if named is not None:
@@ -78,7 +78,7 @@ def read_inverse_subject(model: Any, signals: Sequence[Any], responses: Sequence
     return InverseSubject(model, model, signals, responses, _Count(len(signals)), found)
 
 
-def inverse_page(subject: InverseSubject, *, title: str, seconds: float, random_state: Any, footer: str) -> ReportPage:
+def inverse_page(subject: InverseSubject, *, title: str, seconds: float | None, random_state: Any, footer: str) -> ReportPage:
     """The page about it."""
     model, seen = subject.model, subject.explained
     check = check_of(subject, rows="observations")
@@ -102,7 +102,9 @@ def inverse_page(subject: InverseSubject, *, title: str, seconds: float, random_
     )
 
 
-def _trust(subject: InverseSubject, *, same: bool, seconds: float, random_state: Any) -> tuple[CostConfidence | None, str]:
+def _trust(
+    subject: InverseSubject, *, same: bool, seconds: float | None, random_state: Any
+) -> tuple[CostConfidence | None, str]:
     """Confidence in the cost, or why there is none."""
     model = subject.model
     if not np.any(model.cost_):
@@ -114,7 +116,12 @@ def _trust(subject: InverseSubject, *, same: bool, seconds: float, random_state:
         )
     try:
         found = cost_confidence(
-            model, subject.seen, subject.y, n_resamples=_REFITS, time_limit=seconds, random_state=random_state
+            model,
+            subject.seen,
+            subject.y,
+            n_resamples=_REFITS,
+            time_limit=_SECONDS if seconds is None else float(seconds),
+            random_state=random_state,
         )
     except SurefootError as flaw:
         return None, f"It could not be told: {flaw}"
