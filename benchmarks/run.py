@@ -51,6 +51,7 @@ BENCHMARKS = {
     "inverse_approaches": "bench_inverse_approaches",
     "inverse_enumeration": "bench_inverse_enumeration",
     "inverse_samd": "bench_inverse_samd",
+    "inverse_problems": "bench_inverse_problems",
     "inverse_prognoses": "bench_inverse_prognoses",
     "verdicts": "bench_verdicts",
     "verify_cost": "bench_verify_cost",

@@ -37,6 +37,7 @@ from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, InverseProblem, Regularizer
+from surefoot.inverse.problem.ray_proof import RayProof
 from surefoot.inverse.registry import SOLVERS
 from surefoot.sklearn_api.finite_model import require_finite_model
 from surefoot.sklearn_api.parameter_checks import require_gap
@@ -334,7 +335,8 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         tasks = [approach.pose(problem)]
         if approach.otherwise is not None:
             tasks.append(APPROACHES[approach.otherwise].pose(replace(problem, kappa=0.0)))
-        known = getattr(self.outcome_.dual, "losses", ())
+        witness = self.outcome_.dual
+        known = () if isinstance(getattr(witness, "bound", None), RayProof) else getattr(witness, "losses", ())
         if known and len(known) != problem.n_examples:
             raise InvalidObservationError(f"there are {problem.n_examples} of them, and the proof is about {len(known)}.")
         given = self.outcome_.primal
