@@ -53,6 +53,8 @@ BENCHMARKS = {
     "inverse_samd": "bench_inverse_samd",
     "inverse_problems": "bench_inverse_problems",
     "inverse_prognoses": "bench_inverse_prognoses",
+    "inverse_speed": "bench_inverse_speed",
+    "inverse_limits": "bench_inverse_limits",
     "verdicts": "bench_verdicts",
     "verify_cost": "bench_verify_cost",
 }
