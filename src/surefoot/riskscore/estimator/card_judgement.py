@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
+from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.arrays import FloatArray
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from surefoot.reports.card.score_card import ScoreCard
     from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 
-# Newton's method on two coefficients; where classes are separated there is no slope to be found.
+# Steps on two coefficients; where classes are separated there is no slope to be found.
 _MOST_STEPS, _STEP, _LARGEST_SLOPE = 50, 1e-10, 1e3
 # Intercepts of the cards that a card is compared with go this far, or as far as its own.
 _INTERCEPTS = 100
@@ -153,7 +154,8 @@ def judge_card(
         n_jobs=n_jobs,
         scale="unit" if card.multiplier == 1.0 else "free",
     )
-    best, best_loss, certificate = _against_the_best(model, card, X, rows.positive.astype(np.int64), sample_weight)
+    against = _against_the_best(model, card, X, rows.positive.astype(np.int64), sample_weight)
+    best, best_loss, certificate, (low, high) = against
     risks = np.array([card.risk(total) for total in rows.totals])
     weights = rows.weights / rows.weights.sum()
     log_odds = (rows.totals + card.intercept) / card.multiplier
@@ -163,11 +165,13 @@ def judge_card(
     columns = "1 column" if model.max_features == 1 else f"{model.max_features} columns"
     form = (
         f"the cards of up to {columns} of this table with points up to {model.max_points}"
-        f"{', at any scale,' if model.scale == 'free' else ''}{' under these rules' if constraints else ''}"
+        f"{f', at a multiplier from {low!r} to {high!r},' if model.scale == 'free' else ''}"
+        f"{' under these rules' if constraints else ''}"
     )
+    calibrated = weights @ np.logaddexp(0.0, -signs * (move + slope * log_odds)) if math.isfinite(slope) else math.nan
     return CardJudgement(
         loss=loss,
-        calibrated_loss=float(weights @ np.logaddexp(0.0, -signs * (move + slope * log_odds))),
+        calibrated_loss=float(calibrated),
         calibration_intercept=move,
         calibration_slope=slope,
         observed=float(weights @ rows.positive),
@@ -184,8 +188,8 @@ def judge_card(
 
 def _against_the_best(
     model: RiskScoreClassifier, card: ScoreCard, X: Any, y: Any, sample_weight: Any
-) -> tuple[ScoreCard, float, Certificate]:
-    """The best card under the rules of a model, its loss, and the certificate of the card at hand with the proof of that."""
+) -> tuple[ScoreCard, float, Certificate, tuple[float, float]]:
+    """The best card under a model's rules, its loss, the certificate of the card at hand with its proof, and multipliers."""
     started = time.perf_counter()
     rows, posed = model._pose(X, y, sample_weight)
     problem, names = posed.problem, rows.design.schema.names
@@ -205,29 +209,46 @@ def _against_the_best(
         certificate = certify_risk_score(**arguments, max_seconds=left)
     best = outcome.primal
     if problem.admits(judged) and not outcome.upper_bound < problem.loss(judged):
-        return card, problem.loss(judged), certificate
+        return card, problem.loss(judged), certificate, problem.multipliers
     kept = {names[at]: int(best.points[at]) for at in np.flatnonzero(best.points)}
     ranges = value_ranges(problem.columns, names, best.points)
     meanings = [line.meaning for line in card.lines if line.meaning is not None]
     made = print_card(
         kept, best.intercept, best.multiplier, np.array(card.classes), ranges, None, title=card.title, meanings=meanings
     )
-    return made, outcome.upper_bound, certificate
+    return made, outcome.upper_bound, certificate, problem.multipliers
 
 
 def _calibration(log_odds: FloatArray, rows: ScoredRows, weights: FloatArray) -> tuple[float, float]:
-    """Intercept and slope of the logistic regression of the labels on log odds; NaN where there is none."""
-    A = np.column_stack([np.ones_like(log_odds), log_odds])
-    at = np.array([0.0, 1.0])
+    """Intercept and slope of the logistic regression of the labels on log odds; NaN where there is none.
+
+    Newton's method, on log odds of mean 0 and size 1, from 0: cards may be off by hundreds, or by a factor of a thousand.
+    """
+    middle = float(weights @ log_odds)
+    size = float(np.abs(log_odds - middle).max())
+    if not (size > 0 and math.isfinite(size)):
+        return math.nan, math.nan
+    A = np.column_stack([np.ones_like(log_odds), (log_odds - middle) / size])
+    signs = np.where(rows.positive, 1.0, -1.0)
+
+    def loss(at: FloatArray) -> float:
+        return float(weights @ np.logaddexp(0.0, -signs * (A @ at)))
+
+    at, value = np.zeros(2), math.log(2.0)
     for _ in range(_MOST_STEPS):
-        risk = 1.0 / (1.0 + np.exp(-np.clip(A @ at, -700, 700)))
+        risk = expit(A @ at)
         hessian = (A * (weights * risk * (1 - risk))[:, None]).T @ A
         if not np.linalg.cond(hessian) < 1e12:
             break
         step = np.linalg.solve(hessian, A.T @ (weights * (rows.positive - risk)))
+        if np.abs(step).max() <= _STEP * (1.0 + np.abs(at).max()):
+            slope = float(at[1]) / size
+            return float(at[0]) - slope * middle, slope
+        # The loss is convex, so a part of a step that leads too far does not.
+        while not loss(at + step) <= value and np.abs(step).max() > _STEP:
+            step = step / 2
         at = at + step
-        if not abs(at[1]) < _LARGEST_SLOPE:
+        value = loss(at)
+        if not np.abs(at).max() < _LARGEST_SLOPE:
             break
-        if np.abs(step).max() <= _STEP:
-            return float(at[0]), float(at[1])
     return math.nan, math.nan
