@@ -43,7 +43,8 @@ SHARED = {
 }
 
 # What an auditor has to read: lines of code of all modules together. It is to become 2,500; to let it grow is a decision.
-CEILING = 3106
+# 39 lines were added to judge the losses of programmes in blocks: one by one they took most of the time of a mixed-integer fit.
+CEILING = 3145
 
 # Tokens that are no code: a line that holds nothing else does not count.
 BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}

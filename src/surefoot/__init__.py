@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from surefoot.reports.displays.stress_display import StressDisplay
     from surefoot.reports.displays.uncertain_inputs_display import UncertainInputsDisplay
     from surefoot.reports.displays.worst_case_display import WorstCaseDisplay
+    from surefoot.reports.evidence.internal_validation import InternalValidation, internal_validation
     from surefoot.reports.model_report import report
     from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
     from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
@@ -85,6 +86,7 @@ _PLACES = {
     "GroundCost": "robust.problem.ground_cost",
     "InconsistentDataError": "exceptions",
     "InfeasibleProblemError": "exceptions",
+    "InternalValidation": "reports.evidence.internal_validation",
     "InvalidObservationError": "exceptions",
     "InvalidTableError": "exceptions",
     "ModelFileError": "exceptions",
@@ -117,6 +119,7 @@ _PLACES = {
     "constraints": "constraints",
     "export": "export",
     "export_proof": "files.proof_export",
+    "internal_validation": "reports.evidence.internal_validation",
     "inverse": "inverse",
     "load": "files.model_file",
     "report": "reports.model_report",
@@ -142,6 +145,7 @@ __all__ = [
     "GroundCost",
     "InconsistentDataError",
     "InfeasibleProblemError",
+    "InternalValidation",
     "InvalidObservationError",
     "InvalidTableError",
     "ModelFileError",
@@ -175,6 +179,7 @@ __all__ = [
     "constraints",
     "export",
     "export_proof",
+    "internal_validation",
     "inverse",
     "load",
     "report",

@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
-from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, rounded_down
-from surefoot.reports.card.scored_rows import ScoredRows, ScoreGroup, score_groups, scored_rows
+from surefoot.reports.card.scored_rows import ScoreGroup, score_groups, scored_rows
+from surefoot.reports.evidence.calibration import Interval, recalibration
 from surefoot.reports.wording import totals_text
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.estimator.printed_card import print_card, value_ranges
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from surefoot.reports.card.score_card import ScoreCard
     from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 
-# Steps on two coefficients; where classes are separated there is no slope to be found.
-_MOST_STEPS, _STEP, _LARGEST_SLOPE = 50, 1e-10, 1e3
 # Intercepts of the cards that a card is compared with go this far, or as far as its own.
 _INTERCEPTS = 100
 
@@ -54,6 +51,11 @@ class CardJudgement:
         The same once its log odds are moved and stretched as suits the table best; NaN where they cannot be.
     calibration_intercept, calibration_slope : float
         That move and stretch: 0 and 1 for a card whose risks are right.
+    calibration_intercept_interval, calibration_slope_interval : tuple of float
+        Their 95 % intervals, with weights counted as numbers of rows.
+    calibration_in_the_large : float
+        The move alone, without a stretch.
+    calibration_in_the_large_interval : tuple of float
     observed, predicted : float
         Share of the positive class, and mean risk.
     auc : float
@@ -74,6 +76,10 @@ class CardJudgement:
     calibrated_loss: float
     calibration_intercept: float
     calibration_slope: float
+    calibration_intercept_interval: Interval
+    calibration_slope_interval: Interval
+    calibration_in_the_large: float
+    calibration_in_the_large_interval: Interval
     observed: float
     predicted: float
     auc: float
@@ -96,7 +102,9 @@ class CardJudgement:
         """How far the card is from the best one, in words that the certificate proves."""
         least, most = self.excess
         if not math.isfinite(self.certificate.upper_bound):
-            return f"This card is none of {self.form}: nothing else is said about it. {self.certificate.claim}"
+            return (
+                f"This card is none of {self.form.removesuffix(',')}: nothing else is said about it. {self.certificate.claim}"
+            )
         here = f"a log loss of {self.loss:.6g} on {self.n_rows:,} rows"
         proven = f"none is below {rounded_down(self.certificate.lower_bound, 6)}"
         if self.certificate.verified:
@@ -118,9 +126,11 @@ class CardJudgement:
             f"observed {self.observed:.1%}, predicted {self.predicted:.1%}; AUC {self.auc:.3f}",
         ]
         if math.isfinite(self.calibration_slope):
+            (low, high), (least, most) = self.calibration_intercept_interval, self.calibration_slope_interval
             lines.append(
-                f"calibration: intercept {self.calibration_intercept:+.2f}, slope {self.calibration_slope:.2f}; "
-                f"corrected by them the loss would be {self.calibrated_loss:.6g}"
+                f"calibration: intercept {self.calibration_intercept:+.2f} (95 % interval {low:+.2f} to {high:+.2f}), slope "
+                f"{self.calibration_slope:.2f} ({least:.2f} to {most:.2f}); corrected by them the loss would be "
+                f"{self.calibrated_loss:.6g}"
             )
         return "\n".join(lines)
 
@@ -161,7 +171,8 @@ def judge_card(
     log_odds = (rows.totals + card.intercept) / card.multiplier
     signs = np.where(rows.positive, 1.0, -1.0)
     loss = float(weights @ np.logaddexp(0.0, -signs * log_odds))
-    move, slope = _calibration(log_odds, rows, weights)
+    found = recalibration(log_odds, rows.positive, rows.weights)
+    move, slope = found.intercept, found.slope
     columns = "1 column" if model.max_features == 1 else f"{model.max_features} columns"
     form = (
         f"the cards of up to {columns} of this table with points up to {model.max_points}"
@@ -174,6 +185,10 @@ def judge_card(
         calibrated_loss=float(calibrated),
         calibration_intercept=move,
         calibration_slope=slope,
+        calibration_intercept_interval=found.intercept_interval,
+        calibration_slope_interval=found.slope_interval,
+        calibration_in_the_large=found.in_the_large,
+        calibration_in_the_large_interval=found.in_the_large_interval,
         observed=float(weights @ rows.positive),
         predicted=float(weights @ risks),
         auc=rows.auc(),
@@ -217,38 +232,3 @@ def _against_the_best(
         kept, best.intercept, best.multiplier, np.array(card.classes), ranges, None, title=card.title, meanings=meanings
     )
     return made, outcome.upper_bound, certificate, problem.multipliers
-
-
-def _calibration(log_odds: FloatArray, rows: ScoredRows, weights: FloatArray) -> tuple[float, float]:
-    """Intercept and slope of the logistic regression of the labels on log odds; NaN where there is none.
-
-    Newton's method, on log odds of mean 0 and size 1, from 0: cards may be off by hundreds, or by a factor of a thousand.
-    """
-    middle = float(weights @ log_odds)
-    size = float(np.abs(log_odds - middle).max())
-    if not (size > 0 and math.isfinite(size)):
-        return math.nan, math.nan
-    A = np.column_stack([np.ones_like(log_odds), (log_odds - middle) / size])
-    signs = np.where(rows.positive, 1.0, -1.0)
-
-    def loss(at: FloatArray) -> float:
-        return float(weights @ np.logaddexp(0.0, -signs * (A @ at)))
-
-    at, value = np.zeros(2), math.log(2.0)
-    for _ in range(_MOST_STEPS):
-        risk = expit(A @ at)
-        hessian = (A * (weights * risk * (1 - risk))[:, None]).T @ A
-        if not np.linalg.cond(hessian) < 1e12:
-            break
-        step = np.linalg.solve(hessian, A.T @ (weights * (rows.positive - risk)))
-        if np.abs(step).max() <= _STEP * (1.0 + np.abs(at).max()):
-            slope = float(at[1]) / size
-            return float(at[0]) - slope * middle, slope
-        # The loss is convex, so a part of a step that leads too far does not.
-        while not loss(at + step) <= value and np.abs(step).max() > _STEP:
-            step = step / 2
-        at = at + step
-        value = loss(at)
-        if not np.abs(at).max() < _LARGEST_SLOPE:
-            break
-    return math.nan, math.nan
