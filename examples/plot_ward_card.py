@@ -70,8 +70,8 @@ print(questions.cut_gaps(visits, outcome).round(4).to_string(index=False))
 # Rules
 # -----
 # What the ward will accept is said once, and the search keeps to it: no higher value has fewer points, a question is asked only
-# if at least 4 % of the patients say yes, and what has to be measured costs at most 12. At a free scale a point is worth as many
-# log odds as fit best, so that few small points make fine steps of risk.
+# if at least 4 % of the patients say yes, and what has to be measured costs at most 12. At a free scale a point is worth as
+# many log odds as fit best, so that few small points make fine steps of risk.
 rules = [
     *(sc.Monotone(name, "increasing") for name in questions.thresholds_),
     sc.MinShare(0.04),
