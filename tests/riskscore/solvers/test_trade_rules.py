@@ -184,6 +184,15 @@ def test_at_a_free_scale_and_under_shift_the_card_obeys_and_is_proven(seed: int)
         assert certify_risk_score(formed, outcome.primal, outcome.dual.proof, 1e-9, price=price).verified
 
 
+def test_threads_give_the_same_card():
+    for seed, make in itertools.product(range(12), (fair, calibrated, budget)):
+        problem, wishes = drawn(seed, make)
+        if enumerated(problem, wishes) < np.inf:
+            cards = [ExactScore().solve(problem, SolveOptions(tolerance=0.0, n_threads=count)).primal for count in (1, 3)]
+            assert cards[0].intercept == cards[1].intercept
+            np.testing.assert_array_equal(cards[0].points, cards[1].points)
+
+
 def test_cutting_planes_know_budgets_and_refuse_rates_of_groups():
     for seed in range(20):
         problem, wishes = drawn(seed, budget, forbidden)
