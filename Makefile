@@ -5,7 +5,7 @@
 # make lint    ruff, mypy, clang-format            make format  let the formatters rewrite the files
 # make mutations   small bugs in a copy of the trusted base, one at a time: do the fast tests notice? (ARGS="core robust")
 # make bench   the benchmark tables (ARGS="..." is handed to benchmarks/run.py)
-# make docs    the documentation, into docs/_build/html
+# make docs    the documentation, into docs/_build/html, with links, formulas and texts of pictures checked
 # make clean   remove everything these targets made, .venv included
 #
 # Needed: Python 3.11 or newer with its headers, a C++20 compiler, and a package index for pip. CMake and ninja come from pip.
@@ -108,6 +108,8 @@ bench: $(VENV)/.package $(VENV)/.dev
 docs: $(VENV)/.package $(VENV)/.docs
 	$(SAY) "building the documentation"
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(SAY) "checking links, formulas and texts of pictures"
+	@$(BIN)/python docs/check_pages.py docs/_build/html
 	$(SAY) "open docs/_build/html/index.html"
 
 clean:
