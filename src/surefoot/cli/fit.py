@@ -29,7 +29,7 @@ from surefoot.cli.options import (
 from surefoot.cli.parsed_rows import ParsedRows, exceeds_memory
 from surefoot.cli.progress_bar import progress_bars
 from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels, weight_column
-from surefoot.design.read.column_doubts import doubt_of_numbers
+from surefoot.design.read.column_doubts import doubt_of_levels, doubt_of_numbers
 from surefoot.design.read.identifiers import named_as_identifier
 from surefoot.exceptions import DoubtfulColumnWarning, InvalidTableError
 from surefoot.files.model_file import save
@@ -164,6 +164,7 @@ def run_fit(args: argparse.Namespace) -> int:
             if args.groups is None:
                 _warn_of_groups(content, columns, told)
         _warn_of_identifiers(content, columns, args.numeric)
+        _warn_of_texts(content, [column for column in columns if not source.tallies[column.name].any_numbers], args.categorical)
         # What it would say has been said, in options and but for columns that options name.
         warnings.filterwarnings("ignore", category=DoubtfulColumnWarning)
         with progress_bars():
@@ -289,6 +290,18 @@ def _warn_of_identifiers(content: Any, columns: list[ReadColumn], known: list[st
         doubt = doubt_of_numbers(f"column {column.name!r}", column.name, np.asarray(content[column.name], dtype=np.float64))
         if doubt is not None:
             note(f"warning: {doubt}: --drop {column.name}, or --numeric {column.name}.")
+
+
+def _warn_of_texts(content: Any, columns: list[ReadColumn], known: list[str]) -> None:
+    """Point out categories that are amounts or shares with a sign, which no spelling of numbers reads."""
+    for column in columns:
+        if column.kind != "categorical" or column.name in known:
+            continue
+        values = [value for value in content[column.name] if isinstance(value, str)]
+        keep = f"or leave it out with --drop {column.name}, or say --categorical {column.name} if it is a category"
+        doubt = doubt_of_levels(f"column {column.name!r}", list(dict.fromkeys(values)), len(values), keep)
+        if doubt is not None:
+            note(f"warning: {doubt}.")
 
 
 def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
