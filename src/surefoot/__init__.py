@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from surefoot.shift.shift_model import ShiftModel
     from surefoot.shift.stress.stress_report import StressReport
     from surefoot.shift.stress.stress_test import stress_test
+    from surefoot.sklearn_api.deciding_columns import DecidingColumnWarning
     from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
     from surefoot.sklearn_api.verification import verify
 
@@ -79,6 +80,7 @@ _PLACES = {
     "Comparison": "shift.comparison.comparison",
     "ComparisonDisplay": "reports.displays.comparison_display",
     "ConvergenceLimitWarning": "exceptions",
+    "DecidingColumnWarning": "sklearn_api.deciding_columns",
     "DoubtfulColumnWarning": "exceptions",
     "ForwardSolveError": "exceptions",
     "GridEdgeWarning": "exceptions",
@@ -136,6 +138,7 @@ __all__ = [
     "Comparison",
     "ComparisonDisplay",
     "ConvergenceLimitWarning",
+    "DecidingColumnWarning",
     "DoubtfulColumnWarning",
     "ForwardSolveError",
     "GridEdgeWarning",

@@ -7,8 +7,9 @@ import contextlib
 from typing import Any
 
 from surefoot.cli.console import say, say_json
+from surefoot.cli.exit_codes import DONE
 from surefoot.cli.loaded_model import known_texts, last_step, load_fitted, model_columns, read_columns, target_column
-from surefoot.cli.options import DONE, add_common_options, add_table_options, command, open_source
+from surefoot.cli.options import add_common_options, add_table_options, command, open_source
 from surefoot.cli.table_source import labels, weight_column
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress.stress_test import stress_test
@@ -22,7 +23,7 @@ _CERTAINTY = 0.8
 
 def add_stress(subparsers: Any) -> None:
     """Add the command to the program."""
-    parser = command(subparsers, "stress", "Measure a saved model on random shifts of a table.", _EXAMPLES, run_stress)
+    parser = command(subparsers, "stress", _EXAMPLES, run_stress)
     parser.add_argument("model")
     parser.add_argument("table", help="rows with known answers")
     parser.add_argument("--target", required=True, metavar="NAME")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -334,6 +334,20 @@ class ShiftModel:
         kappa = math.inf if self.label_certainty is None else label_price(float(self.label_certainty), self._scale)
         ends = {column.name: column.ends for column in columns.numeric if column.scale > 0 and math.isfinite(column.ends[0])}
         return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), label_weight=kappa, numeric_ranges=ends or None)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name, as scikit-learn asks for them: a search may go over ``shift__numeric_certainty``."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Give some parameters other values, as the searches of scikit-learn do with their own copy."""
+        wrong = sorted(set(params) - {one.name for one in fields(self)})
+        if wrong:
+            raise ValueError(f"a ShiftModel has no parameter {wrong[0]!r}; it has {', '.join(self.get_params())}.")
+        found = replace(self, **params)  # all of them are checked before one is taken
+        for name in params:
+            object.__setattr__(self, name, getattr(found, name))
+        return self
 
     def scaled(self, scale: float) -> ShiftModel:
         """The same with ``certainty_scale`` multiplied by a number: above 1 more cautious, below 1 less."""

@@ -34,6 +34,7 @@ from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreMod
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
 from surefoot.riskscore.search.exact_score import MOST_FEATURES, ExactScore, SearchTally
+from surefoot.sklearn_api.deciding_columns import warn_of_deciding_columns
 from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
 from surefoot.sklearn_api.number_table import dense, read_number_table
 from surefoot.sklearn_api.parameter_checks import is_number
@@ -241,6 +242,7 @@ class RiskScoreClassifier(RiskScoreModel):
             )
         rows, posed = self._pose(X, y, sample_weight)
         warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design)
+        warn_of_deciding_columns(f"{type(self).__name__}.fit", rows.design, rows.labels)
         block = posed.problem.columns
         if self.pos_label is None:
             warn_of_denied_class(rows.classes, f"{type(self).__name__}.fit")

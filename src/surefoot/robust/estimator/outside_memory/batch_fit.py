@@ -28,6 +28,7 @@ from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.streaming.streamed import PartitionedOutcome, PartitionedPlan
+from surefoot.sklearn_api.deciding_columns import warn_of_deciding_columns
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.proven_model import ProofParts
 from surefoot.sklearn_api.sample_weight import row_counts
@@ -162,6 +163,8 @@ def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: Robus
     """Fit a model to batches; nothing of the model changes before the fit has succeeded."""
     require_support(model, solver, "batches")
     table = learn_batches(source, model._encoder())
+    first = next(iter(table))
+    warn_of_deciding_columns(f"{type(model).__name__}.fit", first.design, first.signs, stacklevel=5)
     parts = EncodedParts(table)
     options = model._options(f"{type(model).__name__}, radius {told(radius)}, {len(table.counts)} batches")
 
