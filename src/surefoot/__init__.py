@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from surefoot import constraints, export, inverse
     from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
     from surefoot.chancesvm.estimator.chance_svc_cv import ChanceConstrainedSVCCV
+    from surefoot.design.encode.deciding_columns import DecidingColumnWarning
     from surefoot.exceptions import (
         BelowChanceWarning,
         CertificateError,
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from surefoot.shift.shift_model import ShiftModel
     from surefoot.shift.stress.stress_report import StressReport
     from surefoot.shift.stress.stress_test import stress_test
-    from surefoot.sklearn_api.deciding_columns import DecidingColumnWarning
     from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
     from surefoot.sklearn_api.verification import verify
 
@@ -80,7 +80,7 @@ _PLACES = {
     "Comparison": "shift.comparison.comparison",
     "ComparisonDisplay": "reports.displays.comparison_display",
     "ConvergenceLimitWarning": "exceptions",
-    "DecidingColumnWarning": "sklearn_api.deciding_columns",
+    "DecidingColumnWarning": "design.encode.deciding_columns",
     "DoubtfulColumnWarning": "exceptions",
     "ForwardSolveError": "exceptions",
     "GridEdgeWarning": "exceptions",

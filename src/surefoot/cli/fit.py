@@ -31,11 +31,11 @@ from surefoot.cli.settings.target_classes import label_of, read_target
 from surefoot.cli.table_source import ReadColumn, TableSource, labels, weight_column
 from surefoot.cli.tables.chosen_columns import choose_columns
 from surefoot.cli.tables.parsed_rows import ParsedRows, exceeds_memory
+from surefoot.design.encode.deciding_columns import DecidingColumnWarning
 from surefoot.exceptions import DoubtfulColumnWarning, InvalidTableError
 from surefoot.files.model_file import save
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
-from surefoot.sklearn_api.deciding_columns import DecidingColumnWarning
 
 _EXAMPLES = """\
   surefoot fit visits.csv --target bought --output model.surefoot

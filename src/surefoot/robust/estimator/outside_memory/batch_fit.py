@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.certificate import Certificate
+from surefoot.design.encode.deciding_columns import warn_of_deciding_columns
 from surefoot.design.read.batches import BatchTable, is_batches, learn_batches
 from surefoot.design.read.parquet import ParquetBatches, is_parquet_path, open_parquet
 from surefoot.exceptions import CertificateError, InvalidTableError
@@ -28,7 +29,6 @@ from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.streaming.streamed import PartitionedOutcome, PartitionedPlan
-from surefoot.sklearn_api.deciding_columns import warn_of_deciding_columns
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.proven_model import ProofParts
 from surefoot.sklearn_api.sample_weight import row_counts

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.exceptions import DoubtfulColumnWarning
 
@@ -60,7 +60,7 @@ class ColumnShare:
 
 
 def warn_of_deciding_columns(
-    who: str, design: MixedDesign, signs: FloatArray, *, meant: Collection[Any] = (), stacklevel: int = 4
+    who: str, design: MixedDesign, signs: NDArray[np.float64], *, meant: Collection[Any] = (), stacklevel: int = 4
 ) -> None:
     """One warning about columns of a table with names that nearly decide its label; ``meant`` are meant as they are."""
     if not design.schema.named:
@@ -127,5 +127,5 @@ def _share(schema: Any, at: int, bins: Any, positive: Any, half: Any) -> ColumnS
     return ColumnShare(schema.label(at), schema.columns[at].name, share, right)
 
 
-def _log_loss(probability: FloatArray, positive: Any) -> float:
+def _log_loss(probability: NDArray[np.float64], positive: Any) -> float:
     return -float(np.mean(np.log(np.where(positive, probability, 1.0 - probability))))
