@@ -45,8 +45,9 @@ def main() -> None:
     path = Path("reports") / "demo.html"
     path.parent.mkdir(exist_ok=True)
     title = "Is it malignant? A robust model of seven findings"
-    sf.report(robust, X[new], y[new], path, title=title, reference=X[~new], overwrite=True)
-    print(f"\nThe report: {path.resolve()}")
+    training = (X[~new], y[~new])  # a plain regression is fitted to these rows, and shown beside the robust one
+    sf.report(robust, X[new], y[new], path, title=title, training=training, by="worst area", json=True, overwrite=True)
+    print(f"\nThe report: {path.resolve()}, its figures: {path.with_suffix('.json').name}")
 
 
 if __name__ == "__main__":

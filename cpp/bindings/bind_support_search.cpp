@@ -99,13 +99,16 @@ void bind_rules(nb::module_& module) {
           nb::kw_only(), nb::arg("column"), nb::arg("group"), nb::arg("cost"), nb::arg("most"))
       .def(
           "add_fair",
-          [](CardRules& rules, Ints group, Vector<double> share, double most, double threshold) {
+          [](CardRules& rules, Ints group, Vector<double> share, Vector<double> observed, double most, double threshold) {
             require(group.shape(0) == share.shape(0), "a rule about groups needs a share for every row");
-            rules.fair.push_back({copied(group), copied(share), 0, most, threshold});
+            rules.fair.push_back({copied(group), copied(share), copied(observed), 0, most, threshold});
             for (const int k : rules.fair.back().group)
               rules.fair.back().n_groups = std::max(rules.fair.back().n_groups, k + 1);
+            const std::size_t n_observed = observed.shape(0);
+            require(n_observed == 0 || n_observed == static_cast<std::size_t>(rules.fair.back().n_groups),
+                    "a rule about mean risks needs an observed share for every group");
           },
-          nb::kw_only(), nb::arg("group"), nb::arg("share"), nb::arg("most"), nb::arg("threshold"))
+          nb::kw_only(), nb::arg("group"), nb::arg("share"), nb::arg("observed"), nb::arg("most"), nb::arg("threshold"))
       .def(
           "set_values",
           [](CardRules& rules, std::size_t column, Ints values) {

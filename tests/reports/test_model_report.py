@@ -75,6 +75,7 @@ def test_a_report_says_what_the_model_and_the_metrics_say(robust: Any, tmp_path:
         "What shift would hurt most",
         "Stress test",
         "The data",
+        "Model card and TRIPOD+AI",
         "Settings",
     ]
     assert "<h1>Triage</h1>" in page
@@ -149,7 +150,7 @@ def test_machines_with_probabilities_are_judged_like_others(tmp_path: Path) -> N
     model = sf.ChanceConstrainedSVC(kernel="linear", violation=0.9, batches=8, random_state=0, probability=True).fit(table, Y)
     page, text = read(sf.report(model, new, Y_NEW, tmp_path / "r.html", n_sets=20))
     assert f"mean log loss is {log_loss(model.classes_[1] == Y_NEW, model.predict_proba(new)[:, 1]):.4f}" in text
-    assert page.count("<figure>") == 5
+    assert page.count("<figure>") == 6
 
 
 def test_hostile_names_labels_and_levels_stay_text(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -294,12 +295,15 @@ def luminance(colour: str) -> float:
 
 
 def test_all_text_has_the_contrast_that_accessible_pages_need() -> None:
-    styles = PLAIN.html + PLAIN.calculator()
-    colours = set(re.findall(r"(?<![-\w])color: (#[0-9a-f]{6})", styles))
-    assert len(colours) >= 3
-    # On white and on the tinted panel of the calculator; 4.5 is level AA of the accessibility guidelines.
-    for ground in ("#ffffff", "#e7eef6"):
-        assert all((luminance(ground) + 0.05) / (luminance(colour) + 0.05) >= 4.5 for colour in colours)
+    dark = "@media screen and (prefers-color-scheme: dark)"
+    parts = [page.partition("</style>")[0].partition(dark)[::2] for page in (PLAIN.html, PLAIN.calculator())]
+    # On the sheet and on the tinted panel of the calculator; 4.5 is level AA of the accessibility guidelines.
+    for at, grounds in enumerate([("#ffffff", "#e7eef6"), ("#161c22", "#1b222a", "#1f272f")]):
+        colours = set(re.findall(r"(?<![-\w])color: (#[0-9a-f]{6})", "".join(part[at] for part in parts)))
+        assert len(colours) >= 3
+        for one, other in itertools.product(grounds, colours):
+            darker, lighter = sorted((luminance(one), luminance(other)))
+            assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (one, other)
 
 
 def test_the_hostile_names_are_all_there_in_readable_form() -> None:

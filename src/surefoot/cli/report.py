@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from surefoot.cli.console import say, say_json
@@ -18,7 +19,6 @@ from surefoot.cli.options import (
 )
 from surefoot.cli.stress import add_shift_options, chosen_shift, labelled_rows
 from surefoot.reports.model_report import report
-from surefoot.reports.shift_section import PARAMETERS
 
 _EXAMPLES = """\
   surefoot report model.surefoot test.csv --target bought --output report.html
@@ -44,9 +44,42 @@ def add_report(subparsers: Any) -> None:
     parser.add_argument(
         "--compare-with", metavar="TABLE", help="an earlier table, such as the training rows: what has shifted since"
     )
+    parser.add_argument(
+        "--training",
+        metavar="TABLE",
+        help="the rows of the fit: a plain logistic regression is fitted to them and shown beside the model",
+    )
+    parser.add_argument(
+        "--rival",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="another saved model to show beside this one; may be repeated",
+    )
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a column by which rows are grouped, to see whether the model does equally well for all; may be repeated",
+    )
     parser.add_argument("--title", default="", help="heading of the page")
-    parser.add_argument("--sets", type=int, default=1000, metavar="N", help="shifted tables of the stress test; default 1000")
-    add_shift_options(parser, PARAMETERS.certainty)
+    parser.add_argument("--with-json", action="store_true", help="write all figures beside the page too, into a file .json")
+    parser.add_argument(
+        "--sets",
+        type=int,
+        default=None,
+        metavar="N",
+        help="shifted tables of the stress test; default 1000, fewer for large tables",
+    )
+    parser.add_argument(
+        "--sets-time",
+        type=float,
+        default=None,
+        metavar="S",
+        help="fewer shifted tables where they would take more than S seconds",
+    )
+    add_shift_options(parser)
     add_table_options(parser)
     add_common_options(parser)
 
@@ -56,21 +89,25 @@ def run_report(args: argparse.Namespace) -> int:
     place = free_place(args)
     model = load_fitted(args.model)
     X, y, weights, groups = labelled_rows(args, model, args.weights, args.groups)
-    shift = None if args.certainty is None else chosen_shift(args, model)
     path = report(
         model,
         X,
         y,
         place,
         title=args.title,
-        shift=shift,
+        shift=chosen_shift(args, model),
         n_sets=args.sets,
+        time_limit=args.sets_time,
         n_jobs=args.jobs,
         overwrite=args.force,
         verbose=not args.quiet,
         sample_weight=weights,
         groups=groups,
-        compare_with=None if args.compare_with is None else _earlier(args, model),
+        compare_with=None if args.compare_with is None else _other_table(args, model, args.compare_with),
+        training=None if args.training is None else _other_table(args, model, args.training),
+        rivals=_rivals(args.rival),
+        by={name: labelled_rows(args, model, None, name)[3] for name in args.by} or None,
+        json=args.with_json,
     )
     if args.json:
         say_json({"output": str(path), "rows": len(y)})
@@ -79,7 +116,12 @@ def run_report(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _earlier(args: argparse.Namespace, model: Any) -> tuple[Any, Any]:
-    """The earlier table and its answers, read like the table of the report."""
-    X, y, _, _ = labelled_rows(argparse.Namespace(**{**vars(args), "table": args.compare_with}), model)
+def _other_table(args: argparse.Namespace, model: Any, path: str) -> tuple[Any, Any]:
+    """Another table and its answers, read like the table of the report."""
+    X, y, _, _ = labelled_rows(argparse.Namespace(**{**vars(args), "table": path}), model)
     return X, y
+
+
+def _rivals(paths: list[str]) -> dict[str, Any] | None:
+    """Saved models by the names of their files."""
+    return {Path(path).name: load_fitted(path) for path in paths} or None

@@ -8,17 +8,17 @@ from typing import Any
 
 from surefoot.cli.console import say, say_json
 from surefoot.cli.exit_codes import DONE
-from surefoot.cli.loaded_model import known_texts, last_step, load_fitted, model_columns, read_columns, target_column
+from surefoot.cli.loaded_model import known_texts, load_fitted, model_columns, read_columns, target_column
 from surefoot.cli.options import add_common_options, add_table_options, command, open_source
 from surefoot.cli.table_source import labels, weight_column
+from surefoot.reports.shift_wording import ASSUMED, shift_words
+from surefoot.shift.default_shift import DEFAULT_CERTAINTY, default_shift, own_shift
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress.stress_test import stress_test
 
 _EXAMPLES = """\
   surefoot stress model.surefoot test.csv --target bought
   surefoot stress model.surefoot test.csv --target bought --certainty 0.7 --sets 5000 --scenarios all --json"""
-
-_CERTAINTY = 0.8
 
 
 def add_stress(subparsers: Any) -> None:
@@ -27,7 +27,7 @@ def add_stress(subparsers: Any) -> None:
     parser.add_argument("model")
     parser.add_argument("table", help="rows with known answers")
     parser.add_argument("--target", required=True, metavar="NAME")
-    add_shift_options(parser, _CERTAINTY)
+    add_shift_options(parser)
     parser.add_argument("--sets", type=int, default=1000, metavar="N", help="shifted tables per scenario; default 1000")
     parser.add_argument("--scenarios", choices=["expected", "unexpected", "all"], default="expected")
     parser.add_argument("--seed", type=int, default=0, help="of the random shifts; default 0")
@@ -35,29 +35,27 @@ def add_stress(subparsers: Any) -> None:
     add_common_options(parser)
 
 
-def add_shift_options(parser: argparse.ArgumentParser, default: float) -> None:
-    """Options that describe a shift model; ``default`` is the certainty where neither they nor the model say one."""
+def add_shift_options(parser: argparse.ArgumentParser) -> None:
+    """Options that describe a shift model."""
     group = parser.add_argument_group("what may shift")
     group.add_argument(
         "--certainty",
         type=float,
         default=None,
         metavar="P",
-        help=f"how sure a value is to stay what it is; default: as the model was fitted, or else {default:g}",
+        help=f"how sure a value is to stay what it is; default: as the model was fitted, or else {DEFAULT_CERTAINTY:g}",
     )
     group.add_argument("--interval", default="0.4 std", metavar="U", help="by how much a number may move; default '0.4 std'")
 
 
 def chosen_shift(args: argparse.Namespace, model: Any) -> ShiftModel | None:
-    """The shift that the options describe, or None if they do not and the model was fitted with one."""
-    own = getattr(last_step(model), "shift", None)
-    if args.certainty is None and isinstance(own, ShiftModel):
+    """The shift that the options describe, or None if they describe none."""
+    if args.certainty is None:
         return None
-    certainty = _CERTAINTY if args.certainty is None else args.certainty
     interval: Any = args.interval
     with contextlib.suppress(ValueError):  # "0.4 std" is for the shift model to read
         interval = float(interval)
-    return ShiftModel(numeric_certainty=certainty, numeric_interval=interval, categorical_certainty=certainty)
+    return ShiftModel(numeric_certainty=args.certainty, numeric_interval=interval, categorical_certainty=args.certainty)
 
 
 def labelled_rows(
@@ -86,7 +84,8 @@ def run_stress(args: argparse.Namespace) -> int:
     """Run the test and print its table; see the parser."""
     model = load_fitted(args.model)
     X, y, _, _ = labelled_rows(args, model)
-    shift = chosen_shift(args, model) or last_step(model).shift
+    given, own = chosen_shift(args, model), own_shift(model)
+    shift = given or own or default_shift(model)
     report = stress_test(
         model,
         X,
@@ -99,6 +98,8 @@ def run_stress(args: argparse.Namespace) -> int:
         verbose=not args.quiet,
     )
     if not args.json:
+        if given is None and own is None:
+            say(f"{ASSUMED} {shift_words(shift)}. Say what may shift with --certainty.\n")
         say(repr(report))
         return DONE
     lines = [
@@ -112,5 +113,5 @@ def run_stress(args: argparse.Namespace) -> int:
         for s, scenario in enumerate(report.scenarios)
         for k, metric in enumerate(report.metrics)
     ]
-    say_json({"sets": report.n_sets, "rows": len(y), "results": lines})
+    say_json({"sets": report.n_sets, "rows": len(y), "shift": shift_words(shift), "results": lines})
     return DONE

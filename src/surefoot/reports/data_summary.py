@@ -27,7 +27,7 @@ def summary_blocks(data: Table, categorical: frozenset[int] | None) -> tuple[str
     rows = []
     for at, (name, column) in enumerate(zip(data.names[:_MOST_COLUMNS], data.columns, strict=False)):
         rows.append([name, *_described(column, None if categorical is None else at in categorical)])
-    shown = table(("column", "holds", "distribution", "missing"), rows, left=2, ready=(2,))
+    shown = table(("column", "holds", "distribution", "missing"), rows, left=2, ready=(2,), long=(1,))
     more = len(data.names) - _MOST_COLUMNS
     return (shown, paragraph(f"{more:,} more columns are not listed.", "small")) if more > 0 else (shown,)
 
@@ -45,10 +45,10 @@ def _number(column: AnyColumn) -> list[str]:
     values = column.numbers()
     known = values[np.isfinite(values)]
     if known.size == 0:
-        return ["no number", "", _share_missing(values.size, values.size)]
+        return ["no number", "", share_missing(values.size, values.size)]
     low, middle, high = (number_text(float(f"{value:.4g}")) for value in np.quantile(known, [0.0, 0.5, 1.0]))
     text = f"numbers from {low} to {high}, median {middle}" if low != high else f"always {low}"
-    return [text, spark_histogram(known), _share_missing(values.size - known.size, values.size)]
+    return [text, spark_histogram(known), share_missing(values.size - known.size, values.size)]
 
 
 def _category(column: AnyColumn) -> list[str]:
@@ -61,9 +61,10 @@ def _category(column: AnyColumn) -> list[str]:
     return [
         f"{held:,} level{'s' if held != 1 else ''}: {named}{more}",
         "",
-        _share_missing(int(np.sum(reading.codes < 0)), reading.codes.size),
+        share_missing(int(np.sum(reading.codes < 0)), reading.codes.size),
     ]
 
 
-def _share_missing(missing: int, rows: int) -> str:
+def share_missing(missing: int, rows: int) -> str:
+    """How many values a column lacks, and which share of the rows that is."""
     return f"{missing:,} ({missing / rows:.1%})" if missing else "0"

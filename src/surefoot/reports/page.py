@@ -95,7 +95,13 @@ def bullets(items: Iterable[tuple[str, str]]) -> str:
 
 
 def table(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, ready: Sequence[int] = (), caption: str = ""
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    left: int = 1,
+    ready: Sequence[int] = (),
+    long: Sequence[int] = (),
+    caption: str = "",
 ) -> str:
     """A table of text.
 
@@ -108,20 +114,33 @@ def table(
         So many first columns are names, flush left; the others are numbers.
     ready : sequence of int
         Columns that hold finished markup, such as :func:`bar`, instead of text.
+    long : sequence of int
+        Columns of sentences, which are to be wide on a telephone too.
     caption : str
+        What screen readers announce, together with the headings.
     """
 
-    def cell(at: int, text: str, tag: str) -> str:
-        kind = ' class="ready"' if at in ready else "" if at < left else ' class="number"'
-        scope = (' scope="col"' if tag == "th" else "") + kind
-        return f"<{tag}{scope}>{text if at in ready and tag == 'td' else words(text)}</{tag}>"
+    def cell(at: int, text: str) -> str:
+        kind = "ready" if at in ready else "long" if at in long else "" if at < left else "number"
+        kinds = f' class="{kind}"' if kind else ""
+        if at == 0 and left:  # what the row is about
+            return f'<th scope="row"{kinds}>{words(text)}</th>'
+        return f"<td{kinds}>{text if at in ready else words(text)}</td>"
 
-    head = "".join(cell(at, text, "th") for at, text in enumerate(headings))
-    lines = ["<tr>" + "".join(cell(at, text, "td") for at, text in enumerate(row)) + "</tr>" for row in rows]
+    def heading(at: int, text: str) -> str:
+        kind = ' class="ready"' if at in ready else "" if at < left or at in long else ' class="number"'
+        # A heading that says nothing is no heading.
+        return f'<th scope="col"{kind}>{words(text)}</th>' if text else f"<td{kind}></td>"
+
+    head = "".join(heading(at, text) for at, text in enumerate(headings))
+    lines = ["<tr>" + "".join(cell(at, text) for at, text in enumerate(row)) + "</tr>" for row in rows]
     title = f"<caption>{words(caption)}</caption>" if caption else ""
     head = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
     kind = "wide short" if len(lines) <= _SHORT else "wide"  # a short table is not to be cut by the end of a page
-    return f'<div class="{kind}"><table>{title}{head}<tbody>{"".join(lines)}</tbody></table></div>'
+    # What may be wider than a telephone can be scrolled with the keyboard too, and then needs a name.
+    told = words(caption or ", ".join(filter(None, headings)) or "figures")
+    whole = f"<table>{title}{head}<tbody>{''.join(lines)}</tbody></table>"
+    return f'<div class="{kind}" role="group" aria-label="Table: {told}" tabindex="0">{whole}</div>'
 
 
 def figures(*pairs: tuple[str, str]) -> str:

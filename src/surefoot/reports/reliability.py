@@ -19,7 +19,7 @@ import numpy as np
 from surefoot.core.arrays import BoolArray, FloatArray
 
 # Two-sided 95 %.
-_NORMAL_QUANTILE = 1.959963984540054
+NORMAL_QUANTILE = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def reliability_of(
 
 def wilson_interval(share: FloatArray, count: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ends of Wilson's interval of shares of ``count`` rows."""
-    z = _NORMAL_QUANTILE
+    z = NORMAL_QUANTILE
     middle = (share + z * z / (2 * count)) / (1 + z * z / count)
     half = z / (1 + z * z / count) * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
     # The interval encloses the share; at shares of 0 and 1 it ends there, up to rounding.

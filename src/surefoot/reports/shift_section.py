@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
-from surefoot.design.encode.schema import Schema
+from surefoot.core.arrays import FloatArray
 from surefoot.design.read.table import Table
 from surefoot.exceptions import InvalidTableError
 from surefoot.reports.charts import stress_chart
 from surefoot.reports.page import Fact, figures, paragraph, table
-from surefoot.reports.shift_wording import certainty_words, price_words, worst_shift_blocks
+from surefoot.reports.shift_wording import ASSUMED, price_words, shift_words, worst_shift_blocks
 from surefoot.reports.subject import Subject
 from surefoot.robust.estimator.worst_case import LABEL_FEATURE, WorstCase
-from surefoot.shift.column_settings import DEFAULT_INTERVAL
+from surefoot.shift.default_shift import default_shift, own_shift
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress.metrics import REWARDS
 from surefoot.shift.stress.stress_report import StressReport
@@ -31,17 +32,19 @@ _METRICS = {"auc": "AUC", "ace": "calibration error", "log_loss": "log loss"}
 class ShiftSectionParameters:
     """What a report assumes where nobody said anything, and how it keeps to its time. Not tuned."""
 
-    # Radius of the worst shift of a model that was fitted with none: the default of robust models.
+    # Radius of the worst shift of a model that was fitted with none.
     radius: float = 0.05
-    # Certainty of every column, and the interval of numeric ones, which is the paper's.
-    certainty: float = 0.9
-    interval: str = DEFAULT_INTERVAL
+    # Shifted tables of a stress test, fewer of large tables: so many cells are rewritten in all. The clock has no say in it.
+    sets: int = 1000
+    cells: float = 1e9
     # Shifted tables that tell how long one takes, and the fewest that make a distribution.
     probed_sets: int = 2
     min_sets: int = 20
 
 
 PARAMETERS = ShiftSectionParameters()
+# What the model of the report is called beside others.
+OWN_NAME = "this model"
 
 
 def worst_case_of(subject: Subject) -> WorstCase | None:
@@ -145,11 +148,16 @@ class Stress:
     reason: str
     assumed: str
 
+    def values(self, metric: str, model: str = OWN_NAME) -> FloatArray:
+        """A metric of a model on all shifted tables."""
+        assert self.report is not None, "there is a report wherever its figures are asked for"
+        return self.report.of(metric, model=model)
+
     @property
     def fact(self) -> Fact | None:
         if self.report is None:
             return None
-        values = self.report.of("auc")
+        values = self.values("auc")
         return Fact(
             "AUC under stress", f"{values.mean():.3f}", f"mean of {values.size:,} shifted tables; worst {values.min():.3f}"
         )
@@ -160,7 +168,7 @@ class Stress:
             return (paragraph(self.reason),)
         report, pictures, rows = self.report, [], []
         for at, (metric, label) in enumerate(_METRICS.items()):
-            values, unshifted = report.of(metric), float(report.unshifted[0, at])
+            values, unshifted = self.values(metric), float(report.unshifted[0, at])
             worst = float(values.min() if metric in REWARDS else values.max())
             pictures.append(
                 (stress_chart(label, values, unshifted, worst), f"{label[0].upper()}{label[1:]} on the shifted tables")
@@ -175,35 +183,33 @@ class Stress:
         )
 
 
+def default_sets(data: Table) -> int:
+    """How many shifted tables there are by default: the same on every machine."""
+    cells = data.n_rows * len(data.names)
+    return min(PARAMETERS.sets, max(PARAMETERS.min_sets, int(PARAMETERS.cells / cells)))
+
+
 def run_stress(
     subject: Subject,
     shift: ShiftModel | None,
     *,
+    rivals: Mapping[str, Any],
     reference: Any,
     n_sets: int,
-    seconds: float,
+    seconds: float | None,
     random_state: Any,
     n_jobs: int | None,
     verbose: int,
 ) -> Stress:
-    """As many shifted tables as the time allows, up to ``n_sets``."""
+    """As many shifted tables as ``n_sets``, or as the user's time allows; rivals see the same ones."""
     if subject.probability is None:
         return Stress(None, "A stress test needs probabilities: fit the model with probability=True.", "")
-    model, given = subject.whole, shift
-    assumed = f"The shift model that was given says that {_told(shift)}." if isinstance(shift, ShiftModel) else ""
-    if given is None:
-        own = getattr(subject.model, "shift", None)
-        # Behind other steps the model's own columns are not those of the table.
-        if isinstance(own, ShiftModel) and subject.seen is subject.X:
-            given, assumed = own, f"The shift model that it was fitted with says that {_told(own)}."
-        else:
-            given, assumed = _assumed_shift(subject)
-    if not isinstance(given, ShiftModel):
-        raise ValueError(f"shift = {given!r} must be None or a ShiftModel.")
+    given, assumed = _chosen_shift(subject, shift)
+    models = {OWN_NAME: subject.whole, **rivals}
 
     def run(count: int, voice: int) -> StressReport:
         return stress_test(
-            model,
+            models,
             subject.X,
             subject.y,
             given,
@@ -215,58 +221,47 @@ def run_stress(
             verbose=voice,
         )
 
-    if n_sets <= PARAMETERS.probed_sets:
-        return Stress(run(n_sets, verbose), "", assumed)
-    started = time.perf_counter()
     try:
-        run(PARAMETERS.probed_sets, 0)
+        if seconds is None:
+            return Stress(run(n_sets, verbose), "", assumed)
+        count, each = _affordable_sets(run, n_sets, seconds)
+        if count < min(PARAMETERS.min_sets, n_sets):
+            return Stress(
+                None,
+                f"No stress test: one shifted table takes {each:.2g} s, so that {seconds:g} s are too few. Allow more time.",
+                "",
+            )
+        if count < n_sets:
+            assumed += f" There would have been {n_sets:,} in more time than {seconds:g} s."
+        return Stress(run(count, verbose), "", assumed)
     except InvalidTableError as error:
         if shift is not None:
             raise
         return Stress(None, f"No stress test: {error}", "")
+
+
+def _affordable_sets(run: Callable[[int, int], StressReport], n_sets: int, seconds: float) -> tuple[int, float]:
+    """How many shifted tables there is time for, and the seconds that each takes."""
+    if n_sets <= PARAMETERS.probed_sets:
+        return n_sets, 0.0
+    started = time.perf_counter()
+    run(PARAMETERS.probed_sets, 0)
     each = (time.perf_counter() - started) / PARAMETERS.probed_sets
     if n_sets > PARAMETERS.min_sets <= seconds / each:
         # Most of a first look is reading the table; a second one tells what a set takes.
         run(PARAMETERS.min_sets, 0)
         each = (time.perf_counter() - started) / (PARAMETERS.probed_sets + PARAMETERS.min_sets)
-    count = min(n_sets, int(seconds / each))
-    if count < min(PARAMETERS.min_sets, n_sets):
-        return Stress(
-            None,
-            f"No stress test: one shifted table takes {each:.2g} s, so that {seconds:g} s are too few. Allow more time.",
-            "",
-        )
-    if count < n_sets:
-        assumed += f" There would have been {n_sets:,} in more time than {seconds:g} s."
-    return Stress(run(count, verbose), "", assumed)
+    return min(n_sets, int(seconds / each)), each
 
 
-def _assumed_shift(subject: Subject) -> tuple[ShiftModel, str]:
-    """A shift that may move every column, for those about which nobody said anything."""
-    data = subject.data
-    schema = subject.model.schema_ if subject.seen is subject.X else None
-    categorical = [name for at, name in enumerate(data.names) if _is_category(data, at, schema)]
-    numeric = [name for name in data.names if name not in categorical]
-    model = ShiftModel(
-        numeric_certainty=dict.fromkeys(numeric, PARAMETERS.certainty) or None,
-        numeric_interval=PARAMETERS.interval,
-        categorical_certainty=dict.fromkeys(categorical, PARAMETERS.certainty) or None,
-    )
-    told = certainty_words(
-        PARAMETERS.certainty if numeric else None, PARAMETERS.interval, PARAMETERS.certainty if categorical else None
-    )
-    return model, f"Nobody said what may shift, so it is assumed that {told}, all independently."
-
-
-def _told(shift: ShiftModel) -> str:
-    return certainty_words(shift.numeric_certainty, shift.numeric_interval, shift.categorical_certainty)
-
-
-def _is_category(data: Table, at: int, schema: Schema | None) -> bool:
-    column = data.columns[at]
-    if schema is not None and schema.columns[at].kind == "categorical":
-        return True
-    if schema is None and column.natural_kind() == "categorical":
-        return True
-    values = column.numbers()
-    return bool(np.all(np.isnan(values) | (values == 0) | (values == 1)))
+def _chosen_shift(subject: Subject, shift: ShiftModel | None) -> tuple[ShiftModel, str]:
+    """The shift model of the stress test, and where it comes from."""
+    if isinstance(shift, ShiftModel):
+        return shift, f"The shift model that was given says that {shift_words(shift)}."
+    if shift is not None:
+        raise ValueError(f"shift = {shift!r} must be None or a ShiftModel.")
+    own = own_shift(subject.whole)
+    if own is not None:
+        return own, f"The shift model that it was fitted with says that {shift_words(own)}."
+    assumed = default_shift(subject.whole)
+    return assumed, f"{ASSUMED} {shift_words(assumed)}, all independently."

@@ -8,11 +8,14 @@ from typing import Any
 
 from surefoot.reports.page import bar, bullets, paragraph, table
 from surefoot.reports.wording import risk_text
+from surefoot.shift.shift_model import ShiftModel
 
 _MOST_FEATURES = 6
 _MOST_MOVES = 12
 _MOST_LEVELS = 3
 _MOST_NAMED = 6
+# How a sentence begins about what nobody said.
+ASSUMED = "Nobody said what may shift, so it is assumed that"
 
 
 def worst_shift_blocks(
@@ -127,6 +130,11 @@ def price_words(names: Sequence[str], weights: Sequence[float], *, unit: str, un
         return f"{finite[0][1]:.3g} per {unit} in any of {len(finite)} {unit_of} columns"
     named = [f"{name} {weight:.3g} per {unit}" for name, weight in finite[:_MOST_NAMED]]
     return ", ".join(named) + (f" and {len(finite) - _MOST_NAMED} more" if len(finite) > _MOST_NAMED else "")
+
+
+def shift_words(shift: ShiftModel) -> str:
+    """What a shift model says, as the end of a sentence."""
+    return certainty_words(shift.numeric_certainty, shift.numeric_interval, shift.categorical_certainty)
 
 
 def certainty_words(numeric: Any, interval: Any, categorical: Any) -> str:

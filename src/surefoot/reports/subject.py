@@ -65,6 +65,11 @@ class Subject:
         return str(first), str(second)
 
     @property
+    def goes_by_score(self) -> bool:
+        """Whether answers follow the sign of the score, and probabilities were fitted to it afterwards."""
+        return isinstance(self.model, ChanceConstrainedSVC)
+
+    @property
     def rows(self) -> ScoredRows:
         return ScoredRows(self.scores, self.positive, np.ones(self.positive.size))
 

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.reports.displays.canvas import GREY, INK
+from surefoot.reports.displays.canvas import BLUE, GREEN, GREY, INK, ORANGE, VIOLET
 from surefoot.reports.markup import safe
 from surefoot.reports.wording import shown_name
 
 _FONT = 'font-family="system-ui, Segoe UI, Helvetica, Arial, sans-serif"'
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54, 20, 12, 46
 _GRID = "#dfe4e9"
+# A page may have a dark form: it then gives these colours others, by the names of its style sheet.
+_NAMED = {INK: "ink", GREY: "soft", _GRID: "grid", BLUE: "blue", ORANGE: "orange", GREEN: "green", VIOLET: "violet"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class Axis:
         return cls(label, low, high, ticks, lambda value: f"{value:.{digits}f}")
 
 
+def themed(colour: str) -> str:
+    """A colour as a page may exchange it, or the colour itself where no style sheet does."""
+    return f"var(--{_NAMED[colour]}, {colour})" if colour in _NAMED else colour
+
+
 def readable_ticks(low: float, high: float, count: int) -> tuple[tuple[float, ...], int]:
     """About ``count`` multiples of 1, 2 or 5 times a power of ten between two numbers, and the digits they need."""
     raw = (high - low) / count
@@ -63,32 +70,34 @@ class SvgChart:
     title : str
         What the picture shows, for those who cannot see it.
     x, y : Axis
+    told : str
+        What it says, for the same.
     width, height : int
         In pixels, before the page scales the picture.
     """
 
-    def __init__(self, title: str, x: Axis, y: Axis, *, width: int = 360, height: int = 330) -> None:
-        self.title, self.x, self.y, self.width, self.height = title, x, y, width, height
+    def __init__(self, title: str, x: Axis, y: Axis, *, told: str, width: int = 360, height: int = 330) -> None:
+        self.title, self.x, self.y, self.told, self.width, self.height = title, x, y, told, width, height
         self._body: list[str] = []
         self._frame()
 
     def line(self, xs: Sequence[float] | FloatArray, ys: Sequence[float] | FloatArray, colour: str, **style: str) -> None:
         """A line through points; ``style`` are attributes, underscores for hyphens."""
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(self._xs(xs), self._ys(ys), strict=True))
-        self._body.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}"{_attributes({"stroke_width": "1.6", **style})}/>'
-        )
+        drawn = _attributes({"stroke": themed(colour), "stroke_width": "1.6", **style})
+        self._body.append(f'<polyline points="{points}" fill="none"{drawn}/>')
 
     def dots(self, xs: FloatArray, ys: FloatArray, radii: FloatArray, colour: str) -> None:
         self._body += [
-            f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{r:.1f}" fill="{colour}" fill-opacity="0.85"/>'
+            f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{r:.1f}" fill="{themed(colour)}" fill-opacity="0.85"/>'
             for a, b, r in zip(self._xs(xs), self._ys(ys), radii, strict=True)
         ]
 
     def whiskers(self, xs: FloatArray, lows: FloatArray, highs: FloatArray) -> None:
         """Vertical intervals with caps."""
+        ink = themed(INK)
         self._body += [
-            f'<path d="M{a:.1f} {b:.1f}V{c:.1f}M{a - 3:.1f} {b:.1f}h6M{a - 3:.1f} {c:.1f}h6" stroke="{INK}" fill="none"/>'
+            f'<path d="M{a:.1f} {b:.1f}V{c:.1f}M{a - 3:.1f} {b:.1f}h6M{a - 3:.1f} {c:.1f}h6" stroke="{ink}" fill="none"/>'
             for a, b, c in zip(self._xs(xs), self._ys(lows), self._ys(highs), strict=True)
         ]
 
@@ -97,7 +106,7 @@ class SvgChart:
         lefts, tops, floor = self._xs(edges), self._ys(heights), self._ys([0.0])[0]
         self._body += [
             f'<rect x="{left:.2f}" y="{top:.1f}" width="{max(right - left - 0.5, 0.5):.2f}" height="{floor - top:.1f}" '
-            f'fill="{colour}"/>'
+            f'fill="{themed(colour)}"/>'
             for left, right, top in zip(lefts[:-1], lefts[1:], tops, strict=True)
             if floor - top > 0
         ]
@@ -106,30 +115,33 @@ class SvgChart:
         """A vertical line with its name next to it, ``level`` lines of text below the top."""
         a = self._xs([x])[0]
         dash = ' stroke-dasharray="4 3"' if dashed else ""
-        self._body.append(f'<path d="M{a:.1f} {_TOP}V{self.height - _BOTTOM}" stroke="{colour}" stroke-width="1.4"{dash}/>')
+        self._body.append(
+            f'<path d="M{a:.1f} {_TOP}V{self.height - _BOTTOM}" stroke="{themed(colour)}" stroke-width="1.4"{dash}/>'
+        )
         right = a > (self.width - _RIGHT + _LEFT) / 2
         self._text(a - 4 if right else a + 4, _TOP + 11 + 14 * level, text, anchor="end" if right else "start", fill=colour)
 
-    def note(self, x: float, y: float, text: str, *, anchor: str = "start") -> None:
+    def note(self, x: float, y: float, text: str, *, anchor: str = "start", colour: str = INK) -> None:
         """Text at a point of the chart."""
-        self._text(self._xs([x])[0], self._ys([y])[0], text, anchor=anchor, fill=INK)
+        self._text(self._xs([x])[0], self._ys([y])[0], text, anchor=anchor, fill=colour)
 
     def svg(self) -> str:
         """The chart as an SVG element."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" role="img" {_FONT} '
-            f'font-size="11.5" fill="{INK}"><title>{safe(shown_name(self.title))}</title>{"".join(self._body)}</svg>'
+            f'font-size="11.5" fill="{themed(INK)}"><title>{safe(shown_name(self.title))}</title>'
+            f"<desc>{safe(shown_name(self.told))}</desc>{''.join(self._body)}</svg>"
         )
 
     def _frame(self) -> None:
         left, right, top, bottom = _LEFT, self.width - _RIGHT, _TOP, self.height - _BOTTOM
         for tick, a in zip(self.x.ticks, self._xs(self.x.ticks), strict=True):
-            self._body.append(f'<path d="M{a:.1f} {top}V{bottom}" stroke="{_GRID}"/>')
+            self._body.append(f'<path d="M{a:.1f} {top}V{bottom}" stroke="{themed(_GRID)}"/>')
             self._text(a, bottom + 16, self.x.text(tick), anchor="middle", fill=GREY)
         for tick, b in zip(self.y.ticks, self._ys(self.y.ticks), strict=True):
-            self._body.append(f'<path d="M{left} {b:.1f}H{right}" stroke="{_GRID}"/>')
+            self._body.append(f'<path d="M{left} {b:.1f}H{right}" stroke="{themed(_GRID)}"/>')
             self._text(left - 6, b + 4, self.y.text(tick), anchor="end", fill=GREY)
-        self._body.append(f'<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="{GREY}"/>')
+        self._body.append(f'<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="{themed(GREY)}"/>')
         self._text((left + right) / 2, self.height - 10, self.x.label, anchor="middle", fill=INK)
         middle = (top + bottom) / 2
         self._body.append(
@@ -138,7 +150,9 @@ class SvgChart:
         )
 
     def _text(self, x: float, y: float, text: str, *, anchor: str, fill: str) -> None:
-        self._body.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}">{safe(shown_name(text))}</text>')
+        self._body.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{themed(fill)}">{safe(shown_name(text))}</text>'
+        )
 
     def _xs(self, values: Iterable[float] | FloatArray) -> list[float]:
         return _placed(values, self.x, _LEFT, self.width - _RIGHT)

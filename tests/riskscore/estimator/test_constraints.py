@@ -15,6 +15,7 @@ from surefoot import constraints as sc
 from surefoot.riskscore.estimator.card_columns import CardColumns
 from surefoot.riskscore.problem.card_rules import (
     BudgetRule,
+    FairRiskRule,
     FairRule,
     GroupRule,
     ImplicationRule,
@@ -63,6 +64,7 @@ EVERYTHING = tuple(range(len(NAMES)))
         (sc.MinShare(0.2), (PointSetRule(2, (0,)), PointSetRule(5, (0,)))),
         (sc.MinShare(0.2, ["male", "diabetes"]), (PointSetRule(2, (0,)),)),
         (sc.FairRates("male", "fpr", 0.1), (FairRule((2,), -1.0, 0.1), PointSetRule(2, (0,)))),
+        (sc.FairRates("male", "calibration", 0.1), (FairRiskRule((2,), 0.0, 0.1), PointSetRule(2, (0,)))),
         (sc.FairRates("age", "selection", 0.1, on_card=True), (FairRule((0, 1, 6), 0.0, 0.1),)),
         (sc.FalsePositiveRate(0.1), (RateRule(-1.0, upper=0.1),)),
         (sc.TruePositiveRate(0.8, risk=0.2), (RateRule(1.0, lower=0.8, threshold=math.log(0.2) - math.log1p(-0.2)),)),

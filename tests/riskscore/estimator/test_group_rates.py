@@ -79,3 +79,37 @@ def test_groups_of_several_columns_are_named_by_what_is_true_and_missing_classes
     assert np.isnan(rates.loc["race = a", "tpr"])
     assert "none there" in model.score_card().text.replace("\n", " ")
     assert sf.verify(model, table, y).verified
+
+
+def test_calibration_of_groups_is_limited_and_told():
+    free = sf.RiskScoreClassifier(
+        max_features=3, pos_label="ill", constraints=[sc.FairRates("sex = f", "calibration", 1.0)]
+    ).fit(X, Y)
+    most = float(np.ptp(free.group_rates()["calibration"])) / 2
+    even = sf.RiskScoreClassifier(
+        max_features=3, pos_label="ill", constraints=[sc.FairRates("sex = f", "calibration", most)]
+    ).fit(X, Y)
+    assert 0 < np.ptp(even.group_rates()["calibration"]) <= most + 1e-9
+    assert even.certificate_.verified and even.certificate_.upper_bound > free.certificate_.upper_bound
+    with pytest.raises(ValueError, match="unit scale only"):
+        sf.RiskScoreClassifier(scale="free", constraints=[sc.FairRates("sex = f", "calibration", most)]).fit(X, Y)
+
+
+def test_a_card_tells_rates_of_any_groups_of_any_rows():
+    model = fitted()
+    card = model.score_card()
+    told, own = card.group_rates(X, Y, "sex = f"), model.group_rates()
+    assert told["group"].tolist() == ["sex = f = 0", "sex = f = 1"]
+    pd.testing.assert_frame_equal(told.drop(columns="group"), own.drop(columns="group"))
+    wards = np.where(np.arange(400) < 100, "north", np.where(np.arange(400) < 130, None, "south"))
+    by_ward = card.group_rates(X, Y, wards, risk=0.3).set_index("group")
+    assert list(by_ward.index) == ["groups = north", "groups = south", "groups missing"]
+    north, risk = wards == "north", model.predict_proba(X)[:, 0]
+    assert by_ward.loc["groups = north", "tpr"] == pytest.approx(np.mean(risk[north & (Y == "ill")] > 0.3))
+    assert by_ward.loc["groups = north", "calibration"] == pytest.approx(risk[north].mean() - np.mean(Y[north] == "ill"))
+    with pytest.raises(sf.InvalidTableError, match="lacks column 'race'"):
+        card.group_rates(X, Y, "race")
+    with pytest.raises(sf.InvalidTableError, match="3 entries for 400 rows"):
+        card.group_rates(X, Y, ["a", "b", "b"])
+    with pytest.raises(ValueError, match="risk = 2"):
+        card.group_rates(X, Y, wards, risk=2)

@@ -1,14 +1,20 @@
 #include "surefoot/riskscore/problem/group_rates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <tuple>
 
 namespace surefoot {
+namespace {
+
+double risk_of(double score) { return 1.0 / (1.0 + std::exp(-score)); }
+
+}  // namespace
 
 GroupRates::GroupRates(const FairRule& rule, const RawTable& table, const int* columns, int n)
-    : n_(n), n_groups_(rule.n_groups), most_(rule.most), threshold_(rule.threshold) {
+    : n_(n), n_groups_(rule.n_groups), most_(rule.most), threshold_(rule.threshold), observed_(rule.observed) {
   const auto width = static_cast<std::size_t>(n);
   bool binary = n < 16;
   for (int j = 0; j < n && binary; ++j) {
@@ -67,8 +73,17 @@ bool GroupRates::feasible(const double* lower, const double* upper) const {
       high += std::max(a, b);
     }
     const auto g = static_cast<std::size_t>(group_[k]);
+    if (!observed_.empty()) {
+      least[g] += share_[k] * risk_of(low);
+      most[g] += share_[k] * risk_of(high);
+      continue;
+    }
     if (low >= threshold_) least[g] += share_[k];
     if (high >= threshold_) most[g] += share_[k];
+  }
+  for (std::size_t g = 0; g < observed_.size(); ++g) {
+    least[g] -= observed_[g];
+    most[g] -= observed_[g];
   }
   if (n_groups_ == 0) return true;
   return *std::max_element(least.begin(), least.end()) - *std::min_element(most.begin(), most.end()) <= most_;

@@ -22,9 +22,12 @@ from surefoot.reports.card.card_html import card_html
 from surefoot.reports.card.card_latex import card_latex
 from surefoot.reports.card.card_line import CardLine, ValueKind
 from surefoot.reports.card.card_proof import CardProof
+from surefoot.reports.card.card_reasons import card_reasons
 from surefoot.reports.card.card_svg import card_svg
 from surefoot.reports.card.card_text import card_text
+from surefoot.reports.card.rates_by_group import card_group_rates
 from surefoot.reports.card.risk_table import RiskTable, risk_of, risk_table
+from surefoot.reports.card.scaled_card import ScaledCard
 from surefoot.reports.card.score_plots import plot_card
 from surefoot.reports.card.scored_rows import card_totals
 from surefoot.reports.plain_json import PlainReader
@@ -227,6 +230,73 @@ class ScoreCard:
         matplotlib.figure.Figure
         """
         return plot_card(self, X, y, sample_weight)
+
+    def scaled(
+        self, *, base_score: float = 600, base_odds: float = 50, points_to_double: float = 20, rising: bool = False
+    ) -> ScaledCard:
+        """The card in the points of a trade: a base score at base odds, and points to double the odds.
+
+        Parameters
+        ----------
+        base_score : float, default=600
+            Score of a person whose odds are ``base_odds`` to 1.
+        base_odds : float, default=50
+            Odds of the class whose risk the card does not give ("good"); with ``rising``, of the one whose risk it gives.
+        points_to_double : float, default=20
+            Points that double these odds.
+        rising : bool, default=False
+            Whether a higher score is a higher risk.
+
+        Returns
+        -------
+        ScaledCard
+            Every answer to every question with its whole points, a table of scores and risks, ``scores(X)`` for the rows of a
+            table, and how far whole points may be from the exact score; prints readably.
+        """
+        return ScaledCard(self, base_score, base_odds, points_to_double, rising)
+
+    def reasons(self, people: Any, *, most: int = 4, typical: Any = None) -> Any:
+        """The answers that add most to the risk of a person, those that add most first.
+
+        Parameters
+        ----------
+        people : mapping of str to number, data frame, or other table with named columns
+            Values of the columns that have points, for one person or for every row.
+        most : int, default=4
+            Most reasons to name.
+        typical : data frame or other table with named columns, optional
+            People to compare with: an answer counts by its points above their mean points. Without it, by its points above
+            those of the best answer to the same question.
+
+        Returns
+        -------
+        tuple of CardReason
+            For one person; for a table a list of them, one for each row. Answers that add nothing are no reasons.
+        """
+        return card_reasons(self, people, most, typical)
+
+    def group_rates(self, X: Any, y: Any, groups: Any, *, risk: float = 0.5, sample_weight: Any = None) -> Any:
+        """What the card does to groups of the rows of a table.
+
+        Parameters
+        ----------
+        X : data frame or other table with the columns that have points
+        y : array-like of shape (n_rows,)
+            Classes, by the names on the card.
+        groups : str or array-like of shape (n_rows,)
+            The group of each row, or the name of the column of ``X`` that says so.
+        risk : float, default=0.5
+            Flagged is a row with a risk above it.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        data frame
+            A row for every group: ``group``, ``weight``, ``observed`` (share of the class whose risk the card gives),
+            ``predicted`` (mean risk), the shares that are flagged, ``selection`` of all rows, ``tpr`` of those of that class,
+            ``fpr`` of the others, and ``calibration``, which is ``predicted`` less ``observed``.
+        """
+        return card_group_rates(self, X, y, groups, risk, sample_weight)
 
     def judge(
         self,

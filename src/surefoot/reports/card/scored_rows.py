@@ -104,19 +104,28 @@ def scored_rows(card: ScoreCard, X: Any, y: Any, sample_weight: Any = None) -> S
 
 def card_totals(card: ScoreCard, X: Any) -> FloatArray:
     """Total points of every row of a table with named columns."""
+    values = column_values(card, X)
+    totals = np.zeros(read_table(X).n_rows)
+    for line in card.lines:
+        totals += line.points * values[line.feature]
+    return totals
+
+
+def column_values(card: ScoreCard, X: Any) -> dict[str, FloatArray]:
+    """The columns of all lines of a card, by name, from a table with named columns."""
     table = read_table(X)
     places = {name: at for at, name in enumerate(table.names)}
     missing = [line.feature for line in card.lines if line.feature not in places]
     if missing:
         raise InvalidTableError(f"X lacks column {missing[0]!r}, which has points on the card.")
-    totals = np.zeros(table.n_rows)
+    found = {}
     for line in card.lines:
         values = table.columns[places[line.feature]].numbers()
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size:
             raise InvalidTableError(f"column {line.feature!r}, row {wrong[0]} holds {values[wrong[0]]}; a card needs numbers.")
-        totals += line.points * values
-    return totals
+        found[line.feature] = values
+    return found
 
 
 def score_groups(card: ScoreCard, rows: ScoredRows, labels: Sequence[str]) -> list[ScoreGroup]:

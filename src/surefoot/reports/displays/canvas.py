@@ -8,8 +8,9 @@ from typing import Any
 from surefoot.reports.wording import shown_name
 
 BLUE, ORANGE, GREY, INK = "#2f6ea5", "#c05a00", "#5b6672", "#1b1f24"
+GREEN, VIOLET = "#1b7f5c", "#7b4fa3"
 # For models or lines side by side; they differ in lightness too, for those who see no colours and for paper.
-SERIES = (BLUE, ORANGE, "#1b7f5c", "#7b4fa3", "#8a6d00", "#a3245f")
+SERIES = (BLUE, ORANGE, GREEN, VIOLET, "#8a6d00", "#a3245f")
 
 
 def matplotlib(module: str) -> Any:

@@ -42,6 +42,7 @@ RULE_FIELDS = {
     "LinearRule": ("coefficients", "intercept_coefficient", "lower", "upper"),
     "RateRule": ("label", "lower", "upper", "threshold"),
     "FairRule": ("columns", "label", "most", "threshold"),
+    "FairRiskRule": ("columns", "label", "most", "threshold"),
     "BudgetRule": ("columns", "group", "costs", "most"),
 }
 COLUMN_FIELDS = {"columns", "cause", "effect", "column"}
@@ -71,9 +72,8 @@ class CardTable:
         self.free = problem.scale == "free"
         low, high = (float(m) for m in problem.multipliers) if self.free else (1.0, 1.0)
         _require(n > 0 and np.all(np.abs(self.labels) == 1.0), "labels are -1 and +1, and there are some")
-        _require(
-            np.all(self.weights >= 0) and abs(self.weights.sum() - 1.0) <= WEIGHT_SLACK, "weights are at or above 0, sum 1"
-        )
+        summed = abs(self.weights.sum() - 1.0) <= WEIGHT_SLACK
+        _require(np.all(self.weights >= 0) and summed, "weights are at or above 0, sum 1")
         whole = all(np.all(limit == np.round(limit)) for limit in self.limits)
         _require(whole and np.all(self.limits[0] <= 0) and np.all(self.limits[1] >= 0), "limits are whole, with 0 in between")
         _require(self.intercepts[0] <= self.intercepts[1] and self.size >= 0, "limits are in order")
@@ -84,11 +84,11 @@ class CardTable:
         _require(low < high or not self.free, "a free scale has two multipliers that differ")
         self.multipliers = (low, high)
         # All scales t = 1 / multiplier that a card may have.
-        self.scales = (
-            (float((enclose(1 - EDGE) / high).low), float((enclose(1 + EDGE) / low).high)) if self.free else (1.0, 1.0)
-        )
+        scales = (enclose(1 - EDGE) / high).low, (enclose(1 + EDGE) / low).high
+        self.scales = (float(scales[0]), float(scales[1])) if self.free else (1.0, 1.0)
         for kind, rule in self.rules:
             _require_rule(kind, rule, d)
+            _require(not (self.free and kind == "FairRiskRule"), "mean risks are compared at the unit scale")
         self.prices, self.flips = np.full(d, np.inf), np.zeros(d, dtype=bool)
         self.radius, self.label_price = 0.0, np.inf
         if self.shift is not None:
@@ -96,8 +96,8 @@ class CardTable:
         self.lower, self.upper = self._used_limits()
         self.usable = np.isfinite(self.lower)
         # Sums of whole numbers below 2**53 are exact.
-        largest = np.abs(self.columns).max(initial=0.0) * np.abs(self.limits).max(initial=0.0) * d + max(
-            np.abs(self.intercepts)
+        largest = (
+            np.abs(self.columns).max(initial=0.0) * np.abs(self.limits).max(initial=0.0) * d + np.abs(self.intercepts).max()
         )
         self.whole = bool(np.all(self.columns == np.round(self.columns)) and largest < 2.0**53)
         self.binary: BoolArray = np.all((self.columns == 0) | (self.columns == 1), axis=0)
@@ -190,11 +190,14 @@ class CardTable:
                 total, slack = (enclose(points) * factors).sum(axis=1), SLACK * (1.0 + np.abs(points * factors).sum(axis=1))
                 for score, end in ((total, rule.lower), (-total, -rule.upper)):
                     scales = self._at_least(score.low if sure else score.high, end, slack, scales)
-            elif kind in ("RateRule", "FairRule"):
+            elif kind in ("RateRule", "FairRule", "FairRiskRule"):
                 values = np.moveaxis(self.columns[:, support], 0, 1)
                 scores = (enclose(values) @ cards[:, 1:, None]).reshape(len(cards), -1) + cards[:, :1]
                 if self.free and rule.threshold != 0.0 and kind == "RateRule":
                     scales = self._rate_scales(rule, scores, scales, sure=sure)
+                elif kind == "FairRiskRule":
+                    # Of a risk the logarithm is -softplus(-score).
+                    fine &= self._keeps_fair(rule, (-(-scores).softplus()).exp() - (self.labels > 0), sure=sure)
                 else:
                     keeps = self._keeps_rate if kind == "RateRule" else self._keeps_fair
                     fine &= keeps(rule, self._above(rule.threshold, values, cards, scores), sure=sure)
@@ -211,30 +214,30 @@ class CardTable:
             return np.where(value > 0.0, np.maximum(low, least / value), np.inf), high
         return low, np.where(value < 0.0, np.minimum(high, least / value), high)
 
-    def _above(self, threshold: float, values: FloatArray, cards: FloatArray, scores: Enclosure) -> BoolArray:
-        """Which rows have an exact score above a threshold; what doubles leave open is added up in fractions."""
+    def _above(self, threshold: float, values: FloatArray, cards: FloatArray, scores: Enclosure) -> Enclosure:
+        """Which rows, 0 or 1, have an exact score above a threshold; what doubles leave open is added up in fractions."""
         flagged = scores.mid > threshold
         close = (scores.low <= threshold) & (threshold <= scores.high)
         for card, row in np.argwhere(close & (not self.whole)).tolist():
             terms = zip(values[card, row].tolist(), cards[card, 1:].tolist(), strict=True)
             exact = sum((Fraction(value) * Fraction(points) for value, points in terms), Fraction(cards[card, 0]))
             flagged[card, row] = exact > Fraction(threshold)
-        return np.asarray(flagged)
+        return enclose(flagged.astype(np.float64))
 
-    def _keeps_rate(self, rule: Any, flagged: BoolArray, *, sure: bool) -> BoolArray:
+    def _keeps_rate(self, rule: Any, flagged: Enclosure, *, sure: bool) -> BoolArray:
         weights = enclose(np.where(self.labels == rule.label, self.weights, 0.0))
-        rate = (enclose(flagged.astype(np.float64)) @ weights) / weights.sum()
+        rate = (flagged @ weights) / weights.sum()
         least, most = (rate.low, rate.high) if sure else (rate.high, rate.low)
         return np.asarray((least >= rule.lower - SLACK) & (most <= rule.upper + SLACK))
 
-    def _keeps_fair(self, rule: Any, flagged: BoolArray, *, sure: bool) -> BoolArray:
-        """Of which cards no two groups differ by more than the rule allows in the share of their rows that is flagged."""
+    def _keeps_fair(self, rule: Any, counted: Enclosure, *, sure: bool) -> BoolArray:
+        """Of which cards no two groups differ by more than the rule allows in the mean of what is counted of their rows."""
         counts = (self.weights > 0) & ((self.labels == rule.label) | (rule.label == 0.0))
         _, group = np.unique(self.columns[:, list(rule.columns)], axis=0, return_inverse=True)
-        least, most = np.full(len(flagged), np.inf), np.full(len(flagged), -np.inf)
+        least, most = np.full(counted.shape[0], np.inf), np.full(counted.shape[0], -np.inf)
         for own in np.unique(group.ravel()[counts]):
             weights = enclose(np.where(counts & (group.ravel() == own), self.weights, 0.0))
-            rate = (enclose(flagged.astype(np.float64)) @ weights) / weights.sum()
+            rate = (counted @ weights) / weights.sum()
             least, most = np.minimum(least, rate.low if sure else rate.high), np.maximum(most, rate.high if sure else rate.low)
         return np.asarray(~(most - least > rule.most + SLACK))
 
@@ -279,7 +282,7 @@ def _require_rule(kind: str, rule: Any, d: int) -> None:
     elif kind == "RateRule":
         _require(not np.isnan([rule.lower, rule.upper, rule.threshold]).any(), "a rate rule has numbers")
     else:
-        if kind == "FairRule":
+        if kind in ("FairRule", "FairRiskRule"):
             _require(rule.most >= 0 and np.isfinite(rule.threshold), "a rule about groups has numbers")
         elif kind == "BudgetRule":
             _require(np.all(np.array(rule.costs) >= 0) and not np.isnan(rule.most), "costs are at or above 0")

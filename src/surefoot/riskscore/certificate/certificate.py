@@ -102,7 +102,11 @@ def certify_risk_score(
     remark = remark or ("" if lower > 0 else "No loss is below 0, so this says nothing about better cards.")
     rules = ", and these rules" if table.rules else ""
     kinds = {kind for kind, _ in table.rules}
-    rules += " (risks, rates and costs to 1e-9)" if {"LinearRule", "RateRule", "FairRule", "BudgetRule"} & kinds else ""
+    rules += (
+        " (risks, rates and costs to 1e-9)"
+        if {"LinearRule", "RateRule", "FairRule", "FairRiskRule", "BudgetRule"} & kinds
+        else ""
+    )
     rules += ", at a multiplier of its range (to a factor of 1e-12)" if table.free else ""
     shift = f"under the worst shift within a radius of {table.radius!r} at these prices " if table.radius > 0 else ""
     return verdict(

@@ -13,7 +13,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.riskscore.estimator.card_columns import CardColumns
 from surefoot.riskscore.estimator.constraint import Constraint, require_fraction
-from surefoot.riskscore.problem.card_rules import CardRule, FairRule, LinearRule, PointSetRule, RateRule
+from surefoot.riskscore.problem.card_rules import CardRule, FairRiskRule, FairRule, LinearRule, PointSetRule, RateRule
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,18 +79,20 @@ class TruePositiveRate(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class FairRates(Constraint):
-    """Groups of the training rows are flagged alike: their rates differ by at most ``max_difference``, whichever two.
+    """Groups of the training rows are treated alike: their rates differ by at most ``max_difference``, whichever two.
 
     Parameters
     ----------
     column : str or int
         A column of few values, or the name of the variable that 0/1 columns were made from. Rows with equal values are a group.
-    metric : {"tpr", "fpr", "selection"}
-        Of the rows of the class ``pos_label_`` (equal opportunity), of the other rows, or of all rows (demographic parity).
+    metric : {"tpr", "fpr", "selection", "calibration", "positive balance", "negative balance"}
+        The share that is flagged, of the rows of the class ``pos_label_`` (equal opportunity), of the other rows, or of all
+        rows (demographic parity). Or, at the unit scale, the mean risk: less the observed share (calibration in the large),
+        or of the rows of the class ``pos_label_``, or of the other rows.
     max_difference : float
-        From 0 to 1.
+        From 0 to 1. With 1 nothing is limited, and the rates are told.
     risk : float, default=0.5
-        Flagged is a row with a risk above it. At a free scale it is 0.5.
+        Flagged is a row with a risk above it. At a free scale it is 0.5; for mean risks it says nothing.
     on_card : bool, default=False
         Whether the column may have points itself. Otherwise it is barred: rates are easily made alike by points for belonging
         to a group, which many who ask for like rates must not give.
@@ -104,12 +106,22 @@ class FairRates(Constraint):
     risk: float = 0.5
     on_card: bool = False
 
-    _LABELS: ClassVar[dict[str, float]] = {"tpr": 1.0, "fpr": -1.0, "selection": 0.0}
+    # The rows that count, by label, and whether their risks are compared.
+    _METRICS: ClassVar[dict[str, tuple[float, bool]]] = {
+        "tpr": (1.0, False),
+        "fpr": (-1.0, False),
+        "selection": (0.0, False),
+        "calibration": (0.0, True),
+        "positive balance": (1.0, True),
+        "negative balance": (-1.0, True),
+    }
 
     def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
-        label = self._LABELS.get(self.metric) if isinstance(self.metric, str) else None
-        if label is None:
-            raise ValueError(f"{self._name}: metric = {self.metric!r} is not understood; use 'tpr', 'fpr' or 'selection'.")
+        meant = self._METRICS.get(self.metric) if isinstance(self.metric, str) else None
+        if meant is None:
+            known = ", ".join(map(repr, self._METRICS))
+            raise ValueError(f"{self._name}: metric = {self.metric!r} is not understood; use one of {known}.")
+        label, of_risks = meant
         most = require_fraction(self.max_difference, self._name, "max_difference")
         threshold = _log_odds(self.risk, self._name)
         if isinstance(self.column, str):
@@ -119,7 +131,8 @@ class FairRates(Constraint):
         if not isinstance(self.on_card, bool):
             raise ValueError(f"{self._name}: on_card = {self.on_card!r} must be True or False.")
         barred = () if self.on_card else tuple(PointSetRule(at, (0,)) for at in group)
-        return (FairRule(group, label, most, threshold), *barred)
+        kind = FairRiskRule if of_risks else FairRule
+        return (kind(group, label, most, threshold), *barred)
 
 
 def _log_odds(risk: Any, rule: str) -> float:

@@ -18,12 +18,11 @@ from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Schema
 from surefoot.design.encode.table_encoder import TableEncoder
-from surefoot.design.write.output_frame import build_frame
 from surefoot.exceptions import CertificateError
 from surefoot.reports.card.card_proof import CardProof
+from surefoot.reports.card.rates_by_group import Rates, rates_frame, rates_sentence
 from surefoot.reports.card.score_card import ScoreCard
 from surefoot.riskscore.estimator.card_worst_case import card_worst_case
-from surefoot.riskscore.estimator.group_rates import Rates, rates_sentence
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
 from surefoot.riskscore.estimator.printed_card import print_card, value_ranges
 from surefoot.riskscore.problem.problem import RiskScore
@@ -74,15 +73,11 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
         """A data frame with a row for every group of training rows that a rule compares; None without ``FairRates``.
 
         Columns: ``group``, ``weight``, ``observed`` (share of ``pos_label_``), ``predicted`` (mean risk), and the shares that
-        are flagged, ``selection`` of all rows, ``tpr`` of those of ``pos_label_``, ``fpr`` of the others.
+        are flagged, ``selection`` of all rows, ``tpr`` of those of ``pos_label_``, ``fpr`` of the others; ``calibration`` is
+        ``predicted`` less ``observed``. :meth:`surefoot.ScoreCard.group_rates` is the same for other rows and groups.
         """
         check_is_fitted(self)
-        if not self._group_rates:
-            return None
-        columns = zip(*self._group_rates.values(), strict=True)
-        names = ("weight", "observed", "predicted", "selection", "tpr", "fpr")
-        content: dict[str, Any] = {"group": list(self._group_rates)}
-        return build_frame(content | {name: np.array(own) for name, own in zip(names, columns, strict=True)}, self._library)
+        return rates_frame(self._group_rates, self._library) if self._group_rates else None
 
     def predict(self, X: Any) -> AnyArray:
         """The class of each row: ``pos_label_`` where its score is above 0.

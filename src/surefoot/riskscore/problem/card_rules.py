@@ -1,6 +1,6 @@
 """What a score card must look like besides fitting well, in terms of column numbers.
 
-Eight kinds of rules express the operational constraints of Table 1 of Ustun and Rudin (JMLR 2019), and more:
+Nine kinds of rules express the operational constraints of Table 1 of Ustun and Rudin (JMLR 2019), and more:
 
 - :class:`GroupRule`: at least a and at most b columns of a group have points (model size, either-or, at most k thresholds);
 - :class:`ImplicationRule`: if one of these columns has points, one of those has (logical structure);
@@ -11,6 +11,7 @@ Eight kinds of rules express the operational constraints of Table 1 of Ustun and
   above a threshold (true and false positive rate);
 - :class:`FairRule`: such fractions, group by group of rows, differ by no more than a limit (equal opportunity, demographic
   parity);
+- :class:`FairRiskRule`: so do mean risks less the observed share (calibration, and balance of the risks of a class);
 - :class:`BudgetRule`: what the columns with points cost, columns of one measurement together once, keeps to a budget.
 
 Linear rules and rates are about log odds. At unit scale these are scores; where the multiplier is free, they leave a card an
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import expit
 
 from surefoot.core.arrays import FloatArray, IntArray
 
@@ -172,10 +174,27 @@ class FairRule:
         counts = group >= 0
         if not counts.any():
             return 0.0
-        return float(np.ptp(np.bincount(group[counts], share[counts] * (scores[counts] > self.threshold))))
+        return float(np.ptp(np.bincount(group[counts], share[counts] * self._counted(scores[counts], labels[counts]))))
+
+    def _counted(self, scores: FloatArray, labels: FloatArray) -> FloatArray:
+        """What rows add to the fraction of their group, each times its share."""
+        return (scores > self.threshold).astype(np.float64)
 
     def allows(self, columns: FloatArray, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> bool:
         return self.difference(columns, scores, labels, weights) <= self.most + ROUNDING
+
+
+@dataclass(frozen=True)
+class FairRiskRule(FairRule):
+    """Mean risks less the share of positive rows differ by at most ``most`` between any two groups of rows.
+
+    Of all rows (``label`` 0) that is calibration in the large, group by group; of the rows of one label the share is the same
+    in every group, and risks of that class are balanced (Kleinberg, Mullainathan and Raghavan, ITCS 2017). For the unit scale
+    only: a mean risk neither rises nor falls with the multiplier. The threshold does not matter.
+    """
+
+    def _counted(self, scores: FloatArray, labels: FloatArray) -> FloatArray:
+        return np.asarray(expit(scores) - (labels > 0), dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import numpy as np
 from surefoot.core.array_checks import WEIGHT_SLACK, require_dimensions, whole_numbers
 from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.core.certificate import digest
-from surefoot.riskscore.problem.card_rules import CardRule, FairRule, LinearRule, RateRule, check_rule
+from surefoot.riskscore.problem.card_rules import CardRule, FairRiskRule, FairRule, LinearRule, RateRule, check_rule
 from surefoot.riskscore.problem.card_scales import EDGE, Scales, rule_scales
 from surefoot.riskscore.problem.score_shift import ScoreShift, WorstLoss
 
@@ -115,6 +115,8 @@ class RiskScoreProblem:
         _check_limits(self)
         for rule in self.rules:
             check_rule(rule, self.labels, self.n_columns)
+            if isinstance(rule, FairRiskRule) and self.scale == "free":
+                raise ValueError("mean risks of groups are compared at the unit scale only, and the scale is free.")
             if isinstance(rule, FairRule) and self.scale == "free" and rule.threshold != 0.0:
                 raise ValueError("at a free scale rates of groups are compared at a risk of 0.5 only; use the unit scale.")
         if self.shift is not None:

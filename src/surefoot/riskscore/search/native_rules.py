@@ -12,6 +12,7 @@ from surefoot.core.arrays import IntArray
 from surefoot.riskscore.problem.card_rules import (
     ROUNDING,
     BudgetRule,
+    FairRiskRule,
     FairRule,
     GroupRule,
     ImplicationRule,
@@ -55,9 +56,12 @@ def native_rules(problem: RiskScoreProblem) -> _native.CardRules:
             )
         elif isinstance(rule, FairRule):
             group, share = rule.shares(problem.columns, problem.labels, problem.weights)
+            counts, of_risks = group >= 0, isinstance(rule, FairRiskRule)
+            observed = np.bincount(group[counts], share[counts] * (problem.labels[counts] > 0)).astype(np.float64)
             native.add_fair(
                 group=group,
                 share=share,
+                observed=observed if of_risks else np.zeros(0),
                 most=rule.most + ROUNDING,
                 threshold=math.nextafter(rule.threshold, math.inf),
             )

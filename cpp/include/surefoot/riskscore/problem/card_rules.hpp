@@ -60,10 +60,11 @@ struct BudgetRule {
 };
 
 // Rows with a score of at least `threshold` are flagged; at a free scale that is one of 0. The shares of flagged rows of any two
-// groups differ by at most `most`. Rows of the table have a group, or -1, and a share of its weight.
+// groups differ by at most `most`. Rows of the table have a group, or -1, and a share of its weight. With `observed`, a share for
+// every group, it is mean risks less these that differ by at most so much, and there is no threshold.
 struct FairRule {
   std::vector<int> group;
-  std::vector<double> share;
+  std::vector<double> share, observed;
   int n_groups;
   double most, threshold;
 };

@@ -2,7 +2,8 @@
 //
 // A row is flagged by some cards of a box if its largest score over the box is at or above the threshold, and by all if its
 // smallest is. So the share of a group lies between two sums, and cards of the box can keep the rule only if no group's least
-// share is above another's largest by more than the rule allows. A box of one card is decided. Rows that are equal in the columns
+// share is above another's largest by more than the rule allows. Mean risks are enclosed likewise, as risks grow with scores. A box
+// of one card is decided. Rows that are equal in the columns
 // of the support and of one group are added up first.
 #pragma once
 
@@ -24,7 +25,8 @@ class GroupRates {
  private:
   int n_, n_groups_;
   double most_, threshold_;
-  std::vector<double> values_;  // n for every kind of rows
+  std::vector<double> observed_;  // by group, of rules about mean risks
+  std::vector<double> values_;    // n for every kind of rows
   std::vector<int> group_;
   std::vector<double> share_;
 };
