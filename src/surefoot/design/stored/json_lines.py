@@ -89,9 +89,9 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     raise InvalidTableError(f"{path}, line {number} is no object of names and values: {line.strip():.40}")
                 for name, value in found.items():
                     if isinstance(value, (dict, list)):
-                        kind = "list" if isinstance(value, list) else "object"
+                        kind = "a list" if isinstance(value, list) else "an object"
                         raise InvalidTableError(
-                            f"{path}, line {number}: the value of {name!r} is a {kind} "
+                            f"{path}, line {number}: the value of {name!r} is {kind} "
                             "itself. A table holds numbers, text and truth values: put its parts beside the others."
                         )
                 yield number, found
