@@ -108,7 +108,7 @@ def run_stress(args: argparse.Namespace) -> int:
     if not args.json:
         if given is None and own is None:
             say(f"{ASSUMED} {shift_words(shift)}. Say what may shift with --certainty.\n")
-        say(repr(report))
+        say(str(report))
         return DONE
     lines = [
         {

@@ -19,12 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.core.arrays import AnyArray
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.binarize.table_binarizer import BinaryPlan, TableBinarizer
+from surefoot.design.encode.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_columns
 from surefoot.design.encode.labels import encode_labels
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.read.table import Table, read_table
 from surefoot.design.write.output_frame import build_frame, frame_library, frame_of_block
 from surefoot.exceptions import InvalidTableError
-from surefoot.sklearn_api.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_columns
 from surefoot.sklearn_api.sample_weight import row_counts
 from surefoot.sklearn_api.training_rows import flat_labels, require_columns_of_training, set_columns_of_training
 

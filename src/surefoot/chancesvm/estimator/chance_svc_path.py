@@ -18,8 +18,8 @@ from surefoot.chancesvm.inputs.gap_policy import without_gaps
 from surefoot.chancesvm.inputs.stacked_inputs import unstacked
 from surefoot.chancesvm.inputs.uncertain_inputs import read_violation, violation_of
 from surefoot.design.encode.deciding_columns import warn_of_deciding_columns
+from surefoot.design.encode.doubtful_columns import warn_of_doubtful_design
 from surefoot.design.write.output_frame import frame_library
-from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.training_rows import flat_labels
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.core.arrays import FloatArray
 from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.design.write.output_frame import build_frame
 from surefoot.reports.card.calculator import calculator_page
 from surefoot.reports.card.card_html import card_html
 from surefoot.reports.card.card_latex import card_latex
@@ -353,6 +354,11 @@ class ScoreCard:
 
     def __str__(self) -> str:
         return self.text
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The lines of the card: ``feature``, ``points`` and ``kind``, as a data frame; of pandas where none is named."""
+        fields = ("feature", "points", "kind")
+        return build_frame({name: [getattr(line, name) for line in self.lines] for name in fields}, library)
 
     def _repr_html_(self) -> str:
         return self.html

@@ -19,6 +19,7 @@ from surefoot.core.certificate import Certificate, rounded_down
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.deciding_columns import warn_of_deciding_columns
+from surefoot.design.encode.doubtful_columns import warn_of_doubtful_design
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.write.output_frame import frame_library
 from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
@@ -35,7 +36,6 @@ from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreMod
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
 from surefoot.riskscore.search.exact_score import MOST_FEATURES, ExactScore, SearchTally
-from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
 from surefoot.sklearn_api.number_table import dense, read_number_table
 from surefoot.sklearn_api.parameter_checks import is_number
 from surefoot.sklearn_api.progress import progress_listener

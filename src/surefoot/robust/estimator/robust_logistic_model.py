@@ -27,6 +27,7 @@ from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.category_levels import require_category_levels
 from surefoot.design.encode.deciding_columns import warn_of_deciding_columns
+from surefoot.design.encode.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_design
 from surefoot.design.encode.numeric_range import require_numeric_range
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
@@ -52,7 +53,6 @@ from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedOutcome
-from surefoot.sklearn_api.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_design
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
