@@ -108,7 +108,8 @@ METHOD = (
     "Problems are drawn by seed; even seeds are ordinary, odd ones extreme (offsets, scales of 1e+-9, prices of 1e+-6, ties, "
     "duplicates, separable or tiny tables, weights of 0, tiny and huge radii, C and weights: one to three of them at a time). "
     "They are small, so that everything can be enumerated. Families cover their norms, kernels, distances, priors, approaches "
-    "and rules.",
+    "and rules; levels that no row holds, and a hundred of them; distances of features and of functions; searches for cards "
+    "that were stopped, with the bound of their relaxation; and cards from elsewhere, judged against the best of their form.",
     "Exact objectives: decimal arithmetic with 60 digits, from the public numbers of the fitted model. References: all vectors "
     "of categories, labels and ends of ranges (robust), all cards (cards), the conic model of all ellipsoids (svm), all "
     "decisions (inverse); "

@@ -15,6 +15,8 @@ from surefoot import constraints
 
 # How closely claims say that rates are kept.
 RATE_SLACK = Fraction(1, 10**9)
+# What groups are compared by: shares that are flagged, and at the unit scale mean risks; of the rows of one label, or of all.
+FAIR = {"tpr": 1, "fpr": -1, "selection": 0, "calibration": 0, "positive balance": 1, "negative balance": -1}
 
 
 @dataclass
@@ -43,19 +45,36 @@ class Rule:
     odds: float = 0.0
 
 
-def draw_rules(rng: np.random.Generator, d: int, most: int, binary: NDArray[Any], *, scores: bool) -> list[Rule]:
+@dataclass
+class Table:
+    """What rules are about: rows that count, with their weights; how large points are, and whether the multiplier is free."""
+
+    X: NDArray[Any]
+    weights: NDArray[Any]
+    most: int
+    free: bool
+
+    @property
+    def binary(self) -> NDArray[Any]:
+        return np.asarray(np.all((self.X == 0) | (self.X == 1), axis=0))
+
+
+def draw_rules(rng: np.random.Generator, table: Table, *, scores: bool) -> list[Rule]:
     """One or two random rules; about scores as well, if asked for."""
-    return [_draw_rule(rng, d, most, binary, scores=scores) for _ in range(int(rng.integers(1, 3)))]
+    return [_draw_rule(rng, table, scores=scores) for _ in range(int(rng.integers(1, 3)))]
 
 
-def _draw_rule(rng: np.random.Generator, d: int, most: int, binary: NDArray[Any], *, scores: bool) -> Rule:
+def _draw_rule(rng: np.random.Generator, table: Table, *, scores: bool) -> Rule:
+    d, most, binary = table.X.shape[1], table.most, table.binary
     group = sorted(rng.choice(d, size=int(rng.integers(1, d + 1)), replace=False).tolist())
     names, count, column = [f"x{j}" for j in group], int(rng.integers(0, len(group) + 1)), group[0]
-    kinds = ["most", "least", "choose", "max", "min", "implies", "sign", "bounds", "set", "fixed"]
+    kinds = ["most", "least", "choose", "max", "min", "implies", "sign", "bounds", "set", "fixed", "budget", "share"]
+    kinds += ["together"] if len(group) > 1 else []
     if binary[group].all():
         kinds += ["monotone", "thresholds"]
     if scores:
         kinds += ["person at least", "person at most", "false positives", "true positives"]
+        kinds += ["fair", "fair"] if len(np.unique(table.X[:, group[:2]], axis=0)) > 1 else []
     kind = str(rng.choice(kinds))
     if kind in ("most", "least", "choose", "max", "min", "thresholds"):
         return _group_rule(kind, group, names, count)
@@ -66,6 +85,14 @@ def _draw_rule(rng: np.random.Generator, d: int, most: int, binary: NDArray[Any]
         return _sign_rule(kind, group, names, int(rng.choice([-1, 1])))
     if kind in ("bounds", "set", "fixed"):
         return _value_rule(rng, kind, column, most)
+    if kind == "together":
+        return Rule(constraints.ForbiddenTogether(names), lambda p: (p[:, group] == 0).any(axis=1))
+    if kind == "budget":
+        return _budget_rule(rng, d)
+    if kind == "share":
+        return _share_rule(rng, table, group)
+    if kind == "fair":
+        return _fair_rule(rng, table, group)
     risk = float(rng.choice([0.1, 0.3, 0.5, 0.8]))
     if kind.startswith("person"):
         person = np.array([float(rng.integers(2)) for _ in range(d)])
@@ -128,8 +155,77 @@ def _rate_rule(kind: str, fraction: float, risk: float) -> Rule:
         everyone = sum(whole[k] for k in of)
         # Claims say that rates are kept to 1e-9: three of ten rows are 0.3, which is a little more than the double 0.3.
         limit = (Fraction(fraction) + (RATE_SLACK if false else -RATE_SLACK)) * everyone
-        flagged = [sum((whole[k] for k in of if row[k] > odds), Fraction(0)) for row in scores]
-        return np.array([part <= limit if false else part >= limit for part in flagged])
+
+        def within(flagged: list[bool]) -> bool:
+            part = sum((whole[k] for k in of if flagged[k]), Fraction(0))
+            return part <= limit if false else part >= limit
+
+        return _row_by_row(scores > odds, within)
 
     given = constraints.FalsePositiveRate(fraction, risk) if false else constraints.TruePositiveRate(fraction, risk)
     return Rule(given, scores=obeys, odds=odds)
+
+
+def _fair_rule(rng: np.random.Generator, table: Table, group: list[int]) -> Rule:
+    """Rows with equal values in some columns are a group, and no two of them differ by more than so much."""
+    metric = str(rng.choice(list(FAIR)[:3] if table.free else list(FAIR)))
+    risk = 0.5 if table.free else float(rng.choice([0.1, 0.3, 0.5, 0.8]))
+    most, on_card = float(rng.choice([0.0, 0.1, 0.25, 0.5, 1.0])), bool(rng.random() < 0.5)
+    chosen = group[:2]
+    odds = math.log(risk) - math.log1p(-risk)
+    whole = [Fraction(float(weight)) for weight in table.weights]
+    belongs = [tuple(row) for row in table.X[:, chosen].tolist()]
+
+    def obeys(scores: NDArray[Any], _: Any, y: NDArray[Any], *__: Any) -> NDArray[Any]:
+        of = [k for k in range(len(y)) if y[k] * FAIR[metric] >= 0]
+        groups = [[k for k in of if belongs[k] == own] for own in sorted({belongs[k] for k in of})]
+        totals = [sum(whole[k] for k in rows) for rows in groups]
+
+        def alike(flagged: list[bool]) -> bool:
+            parts = [sum((whole[k] for k in rows if flagged[k]), Fraction(0)) for rows in groups]
+            shares = [part / everyone for part, everyone in zip(parts, totals, strict=True)] or [Fraction(0)]
+            return max(shares) - min(shares) <= Fraction(most) + RATE_SLACK
+
+        if metric in list(FAIR)[:3]:
+            return _row_by_row(scores > odds, alike)
+        # Mean risks less observed shares, in doubles: no two cards are told apart by less than the slack.
+        beyond = 1.0 / (1.0 + np.exp(-scores)) - (y > 0)
+        means = [beyond[:, rows] @ table.weights[rows] / table.weights[rows].sum() for rows in groups]
+        return np.asarray(np.max(means, axis=0) - np.min(means, axis=0) <= most + float(RATE_SLACK))
+
+    given = constraints.FairRates(chosen, metric, most, risk, on_card)
+    return Rule(given, None if on_card else lambda p: (p[:, chosen] == 0).all(axis=1), scores=obeys, odds=odds)
+
+
+def _budget_rule(rng: np.random.Generator, d: int) -> Rule:
+    """Some columns alone, some together; what a card needs is paid for once."""
+    sets = [tuple(sorted(rng.choice(d, size=int(rng.integers(1, d + 1)), replace=False).tolist())) for _ in range(d)]
+    costs = {columns: float(rng.choice([0.0, 0.1, 0.2, 1.0, 2.5])) for columns in sets}
+    most = float(rng.choice([0.0, 0.3, 1.2, 3.5]))
+    limit = Fraction(most) + RATE_SLACK * (1 + Fraction(most))
+
+    def paid(used: list[bool]) -> bool:
+        needed = (cost for columns, cost in costs.items() if any(used[column] for column in columns))
+        return sum(map(Fraction, needed), Fraction(0)) <= limit
+
+    named = {f"x{columns[0]}" if len(columns) == 1 else columns: cost for columns, cost in costs.items()}
+    return Rule(constraints.CostBudget(named, most), lambda p: _row_by_row(p != 0, paid))
+
+
+def _share_rule(rng: np.random.Generator, table: Table, group: list[int]) -> Rule:
+    """Questions that few rows answer with yes, or with no, are no questions."""
+    share = float(rng.choice([0.1, 0.25, 0.3, 0.5]))
+    asked = group if table.binary[group].all() and rng.random() < 0.5 else None
+    whole = [Fraction(float(weight)) for weight in table.weights]
+    rare = []
+    for column in np.flatnonzero(table.binary).tolist() if asked is None else asked:
+        yes = sum((w for w, x in zip(whole, table.X[:, column], strict=True) if x == 1), Fraction(0)) / sum(whole)
+        rare += [column] if min(yes, 1 - yes) < Fraction(share) - RATE_SLACK else []
+    return Rule(constraints.MinShare(share, asked), lambda p: (p[:, rare] == 0).all(axis=1))
+
+
+def _row_by_row(flags: NDArray[Any], decide: Callable[[list[bool]], bool]) -> NDArray[Any]:
+    """What is decided about every row of flags; equal rows are asked once."""
+    number = flags @ (1 << np.arange(flags.shape[1], dtype=np.int64))
+    _, first, same = np.unique(number, return_index=True, return_inverse=True)
+    return np.array([decide(flags[k].tolist()) for k in first], dtype=bool)[same.ravel()]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from verdict_card_rules import Rule, draw_rules
+from verdict_card_rules import Rule, Table, draw_rules
 from verdict_fits import begin, excuse_limit, fitted, row_weights
 from verdict_numbers import exact, exactly, softplus, total
 from verdict_record import EXTREME, REFUSED, UNVERIFIED, Record, judge
@@ -31,6 +31,8 @@ ODD = (
     "one row", "one class", "no time", "near the best",
 )  # fmt: skip
 PROVING = ("auto", "exact")
+# Of 25 seeds those whose search is stopped, and has the bound of a relaxation; and those where a card from elsewhere is judged.
+STOPPED, JUDGED = (8, 19), (6, 17)
 # The best cards are compared with all digits, and must be among those near the best.
 TOP = 12
 SCALE_STEPS, PRICE_STEPS = 60, 120
@@ -50,6 +52,8 @@ class Case:
     weight: NDArray[Any] | None
     params: dict[str, Any]
     rules: list[Rule] = field(default_factory=list)
+    finest: float = FINEST
+    coarsest: float = math.inf
 
     @property
     def counting(self) -> NDArray[Any]:
@@ -65,7 +69,8 @@ class Case:
 
     @property
     def multipliers(self) -> tuple[float, float]:
-        return (min(1.0, self.params["max_points"] / 5.0), FINEST) if self.params["scale"] == "free" else (1.0, 1.0)
+        free = min(1.0, self.params["max_points"] / 5.0, self.coarsest), self.finest
+        return free if self.params["scale"] == "free" else (1.0, 1.0)
 
 
 @dataclass
@@ -125,9 +130,12 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     if np.unique(y[case.counting]).size < 2 and not odd & {"one class", "one row"}:
         case.weight, y[0], y[1] = None, 0, 1
     if rng.random() < 0.4:
-        case.rules = draw_rules(rng, d, case.params["max_points"], case.binary, scores=not odd)
+        table = Table(case.X[case.counting], case.weights, case.params["max_points"], free)
+        case.rules = draw_rules(rng, table, scores=not odd)
         case.params["constraints"] = [rule.given for rule in case.rules]
         record.settings += sorted({f"rule {type(rule.given).__name__}" for rule in case.rules})
+    if "near_optimal" not in case.params and record.seed % 25 in STOPPED:
+        case.params |= {"solver": str(rng.choice(["auto", "exact"])), "time_limit": float(10.0 ** rng.uniform(-6, -4))}
     record.settings += [*(["free scale"] if free else []), *(["rare class"] if rare else []), *(["radius"] if robust else [])]
     return case
 
@@ -343,11 +351,18 @@ def trial(seed: int) -> Record:
     record, rng = begin(FAMILY, seed)
     case = draw(rng, record)
     limit = case.params.get("time_limit")
+    if seed % 25 in JUDGED:
+        from verdict_judged import judge_drawn
+
+        judge_drawn(record, case, rng)
+        return record
     model = fitted(record, lambda: estimator(case).fit(case.X, case.y, case.weight), limit, right_error(case))
     if model is None:
         return record
     cards, _ = reference(case)
     judge_card(record, case, model.certificate_, card_of(model), cards)
+    if limit is not None and not record.verified and model.certificate_.lower_bound > 0:
+        record.settings.append("stopped, with a bound")
     if "near_optimal" in case.params:
         judge_near(record, case, model, cards)
     excuse_limit(record, limit)

@@ -48,8 +48,24 @@ APPROACHES = (
 )  # fmt: skip
 MEAN_OR_HARD = ("asl", "incenter", "suboptimality", "feasibility", "cutting-plane")
 DISTANCES = ("l1", "l2", "linf", "squared-l2", "zero-one", "none")
+# Measured between features, and by functions of the caller's: of decisions that can be listed.
+LISTED = ("features", "auto", "function", "function")
 MEMBER = Decimal("1e-7")
 EMPTY = "the set is empty"
+
+
+def toll(signal: Any, seen: Any, other: Any) -> float:
+    """A distance that knows the signal and is no norm: a toll for every entry that differs, whatever the way back costs."""
+    apart = np.abs(np.asarray(seen, dtype=float) - np.asarray(other, dtype=float))
+    size = float(np.abs(np.asarray(signal[0] if isinstance(signal, tuple) else signal, dtype=float)).sum())
+    return float(np.sum(np.log1p(apart) * np.arange(1, apart.size + 1))) + (0.25 if size > 3.0 and apart.any() else 0.0)
+
+
+def uneven(signal: Any, seen: Any, other: Any) -> float:
+    """No distance at all: what is more than was decided is ten times as far as what is less, and much of it is none."""
+    apart = np.asarray(other, dtype=float) - np.asarray(seen, dtype=float)
+    far = float(np.where(apart > 0, 10.0 * apart, -apart).sum())
+    return far if far < 40.0 else 0.0
 
 
 @dataclass
@@ -140,6 +156,9 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
         "prior": prior,
         "infeasible": "clamp" if "no decision" in odd else "error",
     }
+    if rng.random() < 0.2 and params["distance"] != "none" and not continuous:
+        name = str(rng.choice(LISTED))
+        params["distance"] = [toll, uneven][int(rng.integers(2))] if name == "function" else name
     if "centre explains" in odd:
         params["center"] = theta
     if approach == "circumcenter" or approach.startswith("ellipsoidal"):
@@ -257,10 +276,18 @@ def read(case: Case) -> Facts:
     if case.intervals is not None:
         return _read_intervals(case, wider=True)
     slopes, distances, inside = [], [], []
+    name = case.params["distance"]
+    if isinstance(name, str) and name == "auto":  # Definition 3.3 of the paper measures features
+        name = "features" if case.params["approach"] == "incenter" and case.params["features"] is not None else "l2"
     for signal, points, response in zip(case.signals, case.decisions, case.responses, strict=True):
         own = exact(_features(case.params["features"], signal, response))
         slopes.append(np.array([own - exact(_features(case.params["features"], signal, x)) for x in points]))
-        distances.append(np.array([_apart(case.params["distance"], exact(response) - exact(x)) for x in points]))
+        if callable(name):
+            distances.append(exact([name(signal, response, x) for x in points]))
+        elif name == "features":
+            distances.append(np.array([distance("l2", slope) for slope in slopes[-1]]))
+        else:
+            distances.append(np.array([_apart(name, exact(response) - exact(x)) for x in points]))
         inside.append(bool((points == response).all(axis=1).any()))
     lower, upper, matrix, ceiling, whole = np.full(case.p, -np.inf), np.full(case.p, np.inf), np.empty((0, case.p)), [], None
     prior = case.params["prior"]
@@ -284,6 +311,10 @@ def read(case: Case) -> Facts:
 def _apart(name: Any, apart: Numbers) -> Decimal:
     """One distance of all unknowns, or one of the first, which is continuous, and one of the others."""
     return distance(name, apart) if isinstance(name, str) else distance(name[0], apart[:1]) + distance(name[1], apart[1:])
+
+
+def _named(distance: Any) -> str:
+    return "of a function" if callable(distance) else str(distance)
 
 
 def right_error(case: Case, error: Exception) -> bool:
@@ -317,7 +348,7 @@ def trial(seed: int) -> Record:
     record, rng = begin(FAMILY, seed)
     case = draw(rng, record)
     limit = case.params.get("time_limit")
-    record.settings += [case.params["approach"], f"distance {case.params['distance']}"]
+    record.settings += [case.params["approach"], f"distance {_named(case.params['distance'])}"]
     responses = [np.asarray(response) for response in case.responses]
 
     def fit() -> Any:

@@ -110,6 +110,13 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
         params["numeric_range"] = _ranges(rng, X[:, :n])
         params["solver"] = "conic" if params["solver"] == "conic" else "auto"  # published methods know no ranges
         record.settings.append("numeric ranges")
+    if way != "sparse" and m and rng.random() < 0.15:
+        params["category_levels"] = _levels(rng, codes, n)
+        record.settings.append("levels without rows")
+        # A hundred of them: levels that no row tells apart are solved for as one.
+        if m == 1 and rng.random() < 0.2:
+            params["category_levels"][n] += [float(level) for level in range(10, 130)]
+            record.settings.append("merged levels")
     return Case(X, y, weight, n, params, way)
 
 
@@ -121,6 +128,16 @@ def _ranges(rng: np.random.Generator, numeric: NDArray[Any]) -> dict[int, Any]:
         width = (high - low) or abs(high) or 1.0
         kinds = ["observed", "observed +- 10 %", (low - width, high + 0.5 * width), (low, high + 20 * width), (low, high)]
         found[j] = kinds[int(rng.integers(len(kinds)))]
+    return found
+
+
+def _levels(rng: np.random.Generator, codes: NDArray[Any], n: int) -> dict[int, list[float]]:
+    """Of some columns the levels of all rows and others, which may come before and between those."""
+    found: dict[int, list[float]] = {}
+    for l in range(codes.shape[1]):
+        if l == 0 or rng.random() < 0.5:
+            more = rng.choice([-1.0, 0.5, 1.5, 4.0], size=int(rng.integers(1, 3)), replace=False)
+            found[n + l] = sorted({*codes[:, l].tolist(), *more.tolist()})
     return found
 
 
@@ -189,7 +206,9 @@ def read(case: Case, model: Any) -> Rows:
     codes = np.empty((counting.size, case.X.shape[1] - case.n_numeric), dtype=int)
     n_levels = []
     for l in range(codes.shape[1]):
-        levels, codes[:, l] = np.unique(case.X[counting, case.n_numeric + l], return_inverse=True)
+        own = case.X[counting, case.n_numeric + l]
+        levels = np.union1d(own, case.params.get("category_levels", {}).get(case.n_numeric + l, []))
+        codes[:, l] = np.searchsorted(levels, own)
         n_levels.append(levels.size)
     cost = model.ground_cost_
     return Rows(

@@ -33,12 +33,12 @@ from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane
 from surefoot.core.certificate import Certificate
 from surefoot.inverse.certificate.certificate import certify_cost
+from surefoot.inverse.estimator.posed_distance import posed_distance
 from surefoot.inverse.problem.approaches import APPROACHES
-from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import InverseProblem, Regularizer
 from surefoot.riskscore.certificate.certificate import certify_risk_score
-from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 
 NOTHING, BYTES, FIELD, MEMORY = "nothing", "bytes of the file", "field of the file, resealed", "attribute in memory"
@@ -89,7 +89,7 @@ def tampered_robust(seed: int) -> Record:
         rows = replace(rows, radius=float(abs(changed(rng, np.array([rows.radius]))[0])))
 
     def certified() -> Certificate:
-        cost = sf.GroundCost(rows.gamma, rows.delta, rows.kappa, rows.norm)
+        cost = sf.GroundCost(rows.gamma, rows.delta, rows.kappa, rows.norm, numeric_ranges=rows.ranges)
         problem = sf.RobustLogisticProblem(
             rows.numeric, rows.codes.astype(np.int32), np.array(rows.n_levels, dtype=np.int32), rows.labels, rows.weights, cost,
             rows.radius, rows.intercept,
@@ -111,13 +111,15 @@ def tampered_cards(seed: int) -> Record:
 
     def plain(case: Any) -> None:
         # Default prices of shifts are rounded in their own way, and a proof knows the problem it is about to the last bit.
-        case.params["constraints"], case.rules, case.params["radius"] = (), [], 0.0
+        case.params["radius"] = 0.0
 
     case, model = _proven(verdict_cards, rng, record, lambda case: (case.X, case.y, case.weight), plain)
     if model is None:
         return record
     card, proof = verdict_cards.card_of(model), model.certificate_.witness
     kind = _kind(rng, record, "points", "intercept", "witness", "witness", "rows", "labels", "penalty", "limits")
+    if kind == "rows" and case.rules:  # what rules say of groups and shares was drawn for the rows as they were
+        kind = record.tampered = "labels"
     if case.params["scale"] == "free" and rng.random() < 0.3:
         kind = record.tampered = "multiplier"
 
@@ -127,7 +129,7 @@ def tampered_cards(seed: int) -> Record:
     if kind in (BYTES, FIELD, MEMORY):
         _retold(record, rng, kind, model, (case.X, case.y), {"sample_weight": case.weight}, ("coef_", "intercept_"), judged)
         return record
-    bound, most = case.params["intercept_bound"], case.params["max_points"]
+    most = case.params["max_points"]
     if kind == "points":
         points = card.points.copy()
         points[rng.integers(points.size)] = rng.integers(-most - 1, most + 2)
@@ -151,18 +153,7 @@ def tampered_cards(seed: int) -> Record:
         case.params["max_features"] = None
 
     def certified() -> Certificate:
-        d, shift = case.X.shape[1], None
-        if case.params["radius"] > 0:
-            from surefoot.riskscore.problem.score_shift import ScoreShift
-
-            shift = ScoreShift(case.params["radius"], verdict_cards.shift_prices(case), case.binary)
-        limit = np.full(d, most, dtype=np.int32)
-        allowed = d if case.params["max_features"] is None else case.params["max_features"]
-        problem = RiskScoreProblem(
-            case.X[case.counting], 2.0 * case.y[case.counting] - 1.0, case.weights, -limit, limit, -bound, bound, allowed,
-            case.params["sparsity_penalty"], (), shift, case.params["scale"],
-            (min(1.0, case.params["max_points"] / 5.0), verdict_cards.FINEST),
-        )  # fmt: skip
+        problem = verdict_cards.estimator(case)._pose(case.X, case.y, case.weight)[1].problem
         given = RiskScore(card.intercept, card.points.astype(np.int32), float(card.multiplier))
         # As in a fit: without a proof the card's own coefficients are where a tangent is taken.
         tangent = np.append(card.intercept, card.points) / float(card.multiplier) if proof is None else None
@@ -254,7 +245,8 @@ def tampered_inverse(seed: int) -> Record:
     theta, proof = np.array(model.cost_, dtype=float), model.certificate_.witness
     losses = list(model.outcome_.dual.losses)
     kinds = ["cost", "cost", "witness", "witness", "losses", "responses", "kappa", "distance"]
-    kind = _kind(rng, record, *kinds, files=case.params["features"] is None)
+    # Functions do not travel in files.
+    kind = _kind(rng, record, *kinds, files=case.params["features"] is None and not callable(case.params["distance"]))
 
     def judged(certificate: Certificate, of: Any) -> None:
         verdict_inverse.judge_cost(record, case, certificate, np.asarray(of.cost_, dtype=float))
@@ -285,8 +277,10 @@ def tampered_inverse(seed: int) -> Record:
             for i, (signal, response) in enumerate(zip(case.signals, case.responses, strict=True))
         )
         center = np.zeros(case.p) if params["center"] is None else np.asarray(params["center"], dtype=float)
+        asked = params["distance"], params["approach"], params["features"]
+        examples, distance = posed_distance(examples, case.signals, *asked)
         problem = InverseProblem(
-            examples, Distance.of(params["distance"]), Regularizer(params["regularizer"], center), params["kappa"],
+            examples, distance, Regularizer(params["regularizer"], center), params["kappa"],
             PriorSet.of(params["prior"], case.p, psd=int(isinstance(params["forward"], sf.inverse.forward.QuadraticProgram))),
             params["infeasible"] == "clamp",
         )  # fmt: skip
@@ -313,7 +307,8 @@ def _distances(case: Any) -> tuple[Any, ...]:
         return "squared-l2", "none"
     if isinstance(case.params["forward"], sf.inverse.forward.MixedIntegerProgram) and case.intervals is None:
         return (case.params["distance"],)
-    return verdict_inverse.DISTANCES if isinstance(case.params["forward"], ALL_WHOLE) else ("linf", "none")
+    listed = (*verdict_inverse.DISTANCES, "features", verdict_inverse.toll, verdict_inverse.uneven)
+    return listed if isinstance(case.params["forward"], ALL_WHOLE) else ("linf", "none")
 
 
 def _proven(

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from surefoot.reports.displays.stress_display import StressDisplay
     from surefoot.reports.displays.uncertain_inputs_display import UncertainInputsDisplay
     from surefoot.reports.displays.worst_case_display import WorstCaseDisplay
+    from surefoot.reports.evidence.internal_validation import InternalValidation, internal_validation
     from surefoot.reports.model_report import report
     from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
     from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
@@ -87,6 +88,7 @@ _PLACES = {
     "GroundCost": "robust.problem.ground_cost",
     "InconsistentDataError": "exceptions",
     "InfeasibleProblemError": "exceptions",
+    "InternalValidation": "reports.evidence.internal_validation",
     "InvalidObservationError": "exceptions",
     "InvalidTableError": "exceptions",
     "ModelFileError": "exceptions",
@@ -119,6 +121,7 @@ _PLACES = {
     "constraints": "constraints",
     "export": "export",
     "export_proof": "files.proof_export",
+    "internal_validation": "reports.evidence.internal_validation",
     "inverse": "inverse",
     "load": "files.model_file",
     "report": "reports.model_report",
@@ -145,6 +148,7 @@ __all__ = [
     "GroundCost",
     "InconsistentDataError",
     "InfeasibleProblemError",
+    "InternalValidation",
     "InvalidObservationError",
     "InvalidTableError",
     "ModelFileError",
@@ -178,6 +182,7 @@ __all__ = [
     "constraints",
     "export",
     "export_proof",
+    "internal_validation",
     "inverse",
     "load",
     "report",

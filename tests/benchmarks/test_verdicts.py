@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import surefoot as sf
 from surefoot.core.certificate import Statement, verdict
 from surefoot.exceptions import CertificateError
 
@@ -104,6 +105,16 @@ def test_a_worst_case_counts_every_vector_of_categories() -> None:
     assert float(least) == pytest.approx(max(0.25 * loss[0] + 0.75 * loss[1], 0.625 * loss[0] + 0.375 * loss[3]))
 
 
+def test_levels_that_no_row_holds_are_places_to_move_to() -> None:
+    robust = _module("verdict_robust")
+    prices = {"categorical_weights": None, "numeric_weights": None, "label_weight": np.inf}
+    params = {"radius": 0.5, "norm": "l1", "fit_intercept": True, "category_levels": {0: [-1.0, 0.0, 1.0, 4.0]}, **prices}
+    case = robust.Case(np.array([[0.0], [1.0], [1.0]]), np.array([0, 1, 1]), None, 0, params)
+    rows = robust.read(case, SimpleNamespace(ground_cost_=sf.GroundCost(np.zeros(0), np.ones(1))))
+    assert rows.n_levels == [4] and rows.codes[:, 0].tolist() == [1, 2, 2]
+    assert [move[0] for move in rows.moves(0)] == [(1,), (0,), (2,), (3,)]
+
+
 def test_a_worst_case_goes_to_an_end_of_a_range_or_stays() -> None:
     """One row at 1 within [-1, 4], slope 1: the far end of the range costs 1, and nothing bounds the price of a shift."""
     robust = _module("verdict_robust")
@@ -185,6 +196,58 @@ def test_a_card_is_the_best_of_all_and_rules_are_kept() -> None:
     assert not cards.obeys(case, best[0])
 
 
+def test_rules_about_groups_budgets_and_shares_mean_what_they_say() -> None:
+    rules = _module("verdict_card_rules")
+    X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    table = rules.Table(X, np.full(4, 0.25), 2, free=False)
+    drawn = [rules.draw_rules(np.random.default_rng(seed), table, scores=True) for seed in range(300)]
+    found = {type(rule.given).__name__: rule for few in drawn for rule in few}
+    assert {"FairRates", "CostBudget", "ForbiddenTogether", "MinShare"} < set(found)
+    y, flagged = np.array([1.0, 1.0, 1.0, -1.0]), 40.0 * np.array([[1, -1, 1, 1], [1, 1, 1, -1]])
+    for rule in (rule for few in drawn for rule in few if type(rule.given).__name__ == "FairRates"):
+        given = rule.given
+        if tuple(given.column) != (0,):
+            continue
+        # Of the first two rows, both positive, one is flagged or both; of the last two all, or the positive one.
+        apart = {"tpr": (0.5, 0.0), "fpr": (0.0, 0.0), "selection": (0.5, 0.5)}
+        # Mean risks of 0.5 and 1, or of 1 and 0.5, less the shares of the positive, which are 1 and 0.5.
+        apart |= {"calibration": (1.0, 0.0), "positive balance": (0.5, 0.0), "negative balance": (0.0, 0.0)}
+        assert rule.scores(flagged, None, y).tolist() == [d <= given.max_difference for d in apart[given.metric]]
+    both, one = np.array([[1, 2]]), np.array([[1, 0]])
+    assert not found["ForbiddenTogether"].points(both)[0] and found["ForbiddenTogether"].points(one)[0]
+    for rule in (rule for few in drawn for rule in few if type(rule.given).__name__ == "CostBudget"):
+        costs = {(int(key[1]),) if isinstance(key, str) else key: cost for key, cost in rule.given.costs.items()}
+        paid = sum(cost for columns, cost in costs.items() if 0 in columns)
+        assert rule.points(one)[0] == (paid <= rule.given.most + 1e-9)
+    for rule in (rule for few in drawn for rule in few if type(rule.given).__name__ == "MinShare"):
+        # Half of the rows answer the first question with yes, three of four the second.
+        asked = rule.given.columns is None or 1 in rule.given.columns
+        assert rule.points(both)[0] == (rule.given.share <= 0.25 or not asked) and rule.points(one)[0]
+
+
+def test_cards_from_elsewhere_are_judged_and_false_words_about_them_noticed() -> None:
+    cards, judged, record = _module("verdict_cards"), _module("verdict_judged"), _module("verdict_record")
+    drawn = []
+    for seed in range(0, 24, 2):
+        rng, note = np.random.default_rng(seed), record.Record("cards", seed, "ordinary")
+        judged.judge_drawn(note, cards.draw(rng, note), rng)
+        drawn.append(note)
+    assert any(note.verified for note in drawn) and any(note.answered and not note.verified for note in drawn)
+    assert all(not {"false verdict", "false claim", "false error", "crash"} & set(note.found) for note in drawn)
+    note = record.Record("cards", 0, "ordinary")
+    said = "This card has a log loss of 0.69 on 6 rows; of the cards the best one found has 0.5, and none is below 0.61."
+    words = SimpleNamespace(excess=(0.3, 0.1), best_loss=0.5, verdict=said)
+    judged._check_words(note, words, Decimal("0.6931"), Decimal("0.6"))
+    for wrong in (
+        "at least 0.3 above",
+        "at most 0.1 above",
+        "a loss of 0.5 is",
+        "'none is below 0.61'",
+        "'a log loss of 0.69'",
+    ):
+        assert wrong in note.found["false claim"], wrong
+
+
 def test_the_cost_of_least_loss_is_found_by_all_decisions() -> None:
     """One choice between (1, 0) and (0, 1) on the simplex: the first was taken, so its price is the smaller one."""
     inverse, decisions = _module("verdict_inverse"), _module("verdict_decisions")
@@ -198,6 +261,13 @@ def test_the_cost_of_least_loss_is_found_by_all_decisions() -> None:
     # loss = max(0, theta_0 - theta_1 + 2) is 1 at (0, 1).
     assert float(decisions.reference(facts, hard=False)) == pytest.approx(1.0, abs=1e-8)
     assert decisions.consistent_exists(facts)
+    # Features that are three times the decisions are sqrt(18) apart, and a function says how far what it says.
+    params |= {"features": lambda signal, x: 3.0 * np.asarray(x), "distance": "features"}
+    assert float(inverse.read(case).distances[0][1]) == pytest.approx(18.0**0.5)
+    params |= {"approach": "incenter", "distance": "auto"}
+    assert float(inverse.read(case).distances[0][1]) == pytest.approx(18.0**0.5)
+    params["distance"] = lambda signal, seen, other: 7.0 * float(np.sum(seen != other)) * signal[0, 0]
+    assert inverse.read(case).distances[0].tolist() == [0, 14]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -16,7 +16,8 @@ package, the text that stands there exactly once, what a tired hand would have w
     does = "forgets the second radius"
 
 The package is copied to a scratch folder and changed there, never in the working tree. The family's fast tests (not those of
-``slow.txt``) then run against the copy until one fails. A bug that none of them notices has survived, and the exit code is 1.
+``slow.txt``) then run against the copy, those that are named after the file first, until one fails. A bug that none of them
+notices has survived, and the exit code is 1.
 What takes much longer than the unchanged package counts as noticed: a test that hangs is not green.
 """
 
@@ -31,7 +32,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,6 +85,11 @@ class Family:
     tests: tuple[str, ...]
     bugs: tuple[Bug, ...]
 
+    def tests_from(self, bug: Bug) -> list[str]:
+        """Its tests one by one, those that are named after the file with the bug first: they notice it soonest."""
+        files = [path for name in self.tests for path in sorted((ROOT / name).rglob("test_*.py")) or [ROOT / name]]
+        return sorted(map(str, files), key=lambda name: Path(bug.file).stem not in Path(name).stem)
+
 
 def families() -> dict[str, Family]:
     """All of them, by name."""
@@ -107,12 +113,12 @@ class Copy:
         if not list(self.package.glob("_native*.so")):  # an editable installation keeps it elsewhere
             shutil.copy(native.origin, self.package)
 
-    def passes(self, family: Family, limit: float | None = None) -> tuple[bool, str]:
-        """Whether the fast tests of a family pass, and the first that does not."""
+    def passes(self, tests: Sequence[str], limit: float | None = None) -> tuple[bool, str]:
+        """Whether the fast ones of some tests pass, and the first that does not."""
         # Bytecode is recognised by the time and size of its source, which a bug of the same length need not change.
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.package.parent)}
         options = ["-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", "--hypothesis-profile=ci", "--no-header", "--tb=no"]
-        command = [sys.executable, "-c", LAUNCH, str(self.package.parent), *options, *family.tests]
+        command = [sys.executable, "-c", LAUNCH, str(self.package.parent), *options, *tests]
         try:
             done = subprocess.run(
                 command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit, check=False
@@ -131,7 +137,7 @@ class Copy:
             right = path.read_text(encoding="utf-8")
             path.write_text(bug.applied(right), encoding="utf-8")
             try:
-                yield bug, *self.passes(family, limit)
+                yield bug, *self.passes(family.tests_from(bug), limit)
             finally:
                 path.write_text(right, encoding="utf-8")
 
@@ -142,7 +148,7 @@ def run(family: Family, only: list[int]) -> list[Bug]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder))
         start = time.perf_counter()
-        green, failed = copy.passes(family)
+        green, failed = copy.passes(family.tests)
         seconds = time.perf_counter() - start
         if not green:
             raise SystemExit(f"The tests of {family.name} fail without any bug: {failed}")

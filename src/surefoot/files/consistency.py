@@ -15,7 +15,7 @@ from surefoot.chancesvm.certificate.inner_products import MOST_DEGREES
 from surefoot.chancesvm.estimator.input_table import INPUT_COLUMNS
 from surefoot.core.arrays import AnyArray
 from surefoot.design.binarize.binary_column import BinaryColumn
-from surefoot.design.encode.schema import Schema
+from surefoot.design.encode.schema import ColumnSchema, Level, Schema
 from surefoot.exceptions import ModelFileError
 from surefoot.files.forward_problems import FORWARDS, fixed_size
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
@@ -188,6 +188,11 @@ def binarizer_fault(model: Any) -> str | None:
             all(_is_readable(column, at in numeric) for at, own in enumerate(plan.outputs) for column in own),
             "plan_ has a column that says nothing",
         ),
+        (
+            len(plan.fills) == (len(plan.schema.columns) if plan.missing == "typical" else 0)
+            and all(_is_fill(fill, column) for fill, column in zip(plan.fills, plan.schema.columns, strict=False)),
+            "plan_ fills gaps with what its columns do not hold",
+        ),
         (model.columns_ == plan.columns and model.thresholds_ == made, "columns_ and thresholds_ are not those of plan_"),
         (_matches_columns(model, plan.schema), "the names of the columns contradict each other"),
         (set(config) <= {"transform"} and all(way in ("default", "pandas", "polars") for way in config.values()), "set_output"),
@@ -255,6 +260,12 @@ def _is_readable(column: BinaryColumn, numeric: bool) -> bool:
     if column.operator == "in":
         return isinstance(column.value, tuple) and not numeric
     return not isinstance(column.value, tuple) and (column.value is None) == (column.operator == "missing")
+
+
+def _is_fill(fill: Level, column: ColumnSchema) -> bool:
+    if fill is None:
+        return True
+    return isinstance(fill, float) and bool(np.isfinite(fill)) if column.kind == "numeric" else fill in column.levels
 
 
 def _matches_columns(model: Any, schema: Schema) -> bool:

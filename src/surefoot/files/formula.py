@@ -212,6 +212,9 @@ def _plan_term(plan: BinaryPlan, at: int, made: list[tuple[BinaryColumn, float]]
     gap = sum(weight for own, weight in made if _holds(own, None)) if known_gap else other
     if plan.missing == "error":
         gap = None
+    elif plan.missing == "typical":
+        met = _met if column.kind == "numeric" else _holds
+        gap = sum(weight for own, weight in made if met(own, plan.fills[at]))
     if column.kind == "categorical":
         worth = {
             level: sum(weight for own, weight in made if _holds(own, level)) for level in column.levels if level is not None
@@ -222,6 +225,12 @@ def _plan_term(plan: BinaryPlan, at: int, made: list[tuple[BinaryColumn, float]]
         return StepTerm(column.name, tuple(step for step in steps if step[1] != 0) or steps, gap)
     yes = sum(weight for own, weight in made if own.operator == "=")
     return LevelTerm(column.name, ((0, 0.0), (1, yes)), gap, other)
+
+
+def _met(column: BinaryColumn, number: Level) -> bool:
+    """Whether a number meets what a column says of numbers: a threshold, or being 1."""
+    assert isinstance(number, float)
+    return number >= float(column.value) if column.operator == ">=" else number == 1.0  # type: ignore[arg-type]
 
 
 def _holds(column: BinaryColumn, level: Level) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import numbers
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from surefoot.core.arrays import AnyArray
 from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.design.binarize.cut_judgement import CutColumn, cut_columns, evidence_rows, gap_rows
+from surefoot.design.binarize.cuts import Direction
 from surefoot.design.binarize.table_binarizer import BinaryPlan, TableBinarizer
+from surefoot.design.binarize.threshold_settings import by_position, share_of_rows, threshold_limit, threshold_numbers
 from surefoot.design.encode.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_columns
 from surefoot.design.encode.labels import encode_labels
 from surefoot.design.encode.schema import Level, Schema
+from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.read.table import Table, read_table
 from surefoot.design.write.output_frame import build_frame, frame_library, frame_of_block
-from surefoot.exceptions import InvalidTableError
+from surefoot.exceptions import InvalidTableError, WeakModelWarning
 from surefoot.sklearn_api.sample_weight import row_counts
 from surefoot.sklearn_api.training_rows import flat_labels, require_columns_of_training, set_columns_of_training
 
@@ -68,10 +72,20 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
     drop_complements : bool, default=True
         Make one column, not two, of a category with two levels: the second is one minus the first. Both are made nevertheless
         if ``unseen="zero"``, where they can be 0 together.
-    missing : {"error", "column"}, default="error"
-        Gaps: an error, or a column of their own ("age missing"); all other columns of the feature are 0 there.
+    missing : {"error", "column", "typical"}, default="error"
+        Gaps: an error; or a column of their own ("age missing"), where all other columns of the feature are 0; or the answers
+        of the typical row, that of the median or of the most frequent level, which are the neutral ones where nothing is
+        known.
     unseen : {"error", "zero"}, default="error"
-        Levels that no training row had, and gaps where training had none: an error, or 0 in all columns of the feature.
+        Levels that no training row had, and gaps where training had none: an error, or 0 in all columns of the feature. With
+        ``missing="typical"`` gaps are answered wherever they are.
+    monotone : {"increasing", "decreasing", "either"} or mapping, optional
+        With ``strategy="supervised"``: cuts between which the share of positive rows only rises, only falls, or does one of the
+        two. A mapping names columns. The cuts are the best under this condition; a column that has none is left out, with a
+        ``WeakModelWarning``.
+    pos_label : object, optional
+        The class whose rows are positive, for ``monotone`` and ``evidence``. None means the second in sorted order: of "CHD"
+        and "no CHD" that would be "no CHD".
 
     Attributes
     ----------
@@ -105,6 +119,8 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
     thresholds_: dict[str, list[float]]
     n_features_in_: int
     feature_names_in_: AnyArray
+    # Files from before there were directions lack it.
+    later_parameters: ClassVar[Mapping[str, Any]] = {"monotone": None, "pos_label": None}
 
     def __init__(
         self,
@@ -120,6 +136,8 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
         drop_complements: bool = True,
         missing: str = "error",
         unseen: str = "error",
+        monotone: Any = None,
+        pos_label: Any = None,
     ) -> None:
         self.strategy = strategy
         self.max_thresholds = max_thresholds
@@ -132,6 +150,8 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
         self.drop_complements = drop_complements
         self.missing = missing
         self.unseen = unseen
+        self.monotone = monotone
+        self.pos_label = pos_label
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the 0/1 columns.
@@ -219,6 +239,52 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
         }
         return build_frame(fields, self._library)
 
+    def evidence(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """What a table says of every interval between thresholds: weight of evidence and information value.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`; ``y`` holds two classes.
+
+        Returns
+        -------
+        data frame
+            Columns ``feature``, ``answer`` ("40 to below 65"), ``weight``, ``observed`` (share of positive rows), ``woe`` and
+            ``information``, the part of the information value of the feature. Categories, and columns of 0 and 1, are left out.
+        """
+        return build_frame(evidence_rows(self._cut_columns(X, y, sample_weight)), self._library)
+
+    def cut_gaps(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """How far the cuts are from the best ones there are, proven.
+
+        Compared are all cuts that ``max_thresholds``, ``min_share`` and ``monotone`` allow, by the objective that supervised
+        cuts minimise: the negative log-likelihood of a step function, plus the logarithm of the weight of all rows for each
+        cut. Up to 1,500 distinct values all of them are gone through; of columns with more, relaxations are solved.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`; ``y`` holds two classes.
+
+        Returns
+        -------
+        data frame
+            Columns ``feature``, ``n_cuts``, ``objective``, ``lower_bound`` (no allowed cuts have an objective below) and
+            ``gap``, relative to it. Cuts at fixed or at rounded thresholds may keep less than is asked of the others.
+        """
+        columns = self._cut_columns(X, y, sample_weight)
+        table = read_table(X)
+        rows = gap_rows(columns, self._limits(table), share_of_rows("min_share", self.min_share), self._directions(table))
+        return build_frame(rows, self._library)
+
+    def _cut_columns(self, X: Any, y: Any, sample_weight: Any) -> Iterator[CutColumn]:
+        require_columns_of_training(self, X)
+        table = read_table(X)
+        return cut_columns(
+            self.plan_, table, _positive(y, table.n_rows, self.pos_label), row_counts(sample_weight, table.n_rows)
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self.strategy == "supervised":
@@ -227,27 +293,30 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
-        tags.input_tags.allow_nan = self.missing == "column"
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.transformer_tags.preserves_dtype = []
         return tags
 
     def _fit(self, X: Any, table: Table, y: Any, sample_weight: Any) -> Self:
         weights = row_counts(sample_weight, table.n_rows)
-        positive = self._positive(y, table.n_rows)
+        positive = _positive(y, table.n_rows, self.pos_label) if self.strategy == "supervised" else None
+        directions = self._directions(table)
         plan = TableBinarizer(
             strategy=self.strategy,  # type: ignore[arg-type]  # policies are checked there
             max_thresholds=self._limits(table),
             thresholds=self._fixed(table),
             categorical_features=self.categorical_features,
+            directions=directions,
             missing=self.missing,  # type: ignore[arg-type]
             unseen=self.unseen,  # type: ignore[arg-type]
-            min_share=_share("min_share", self.min_share),
+            min_share=share_of_rows("min_share", self.min_share),
             rare=self._rare_weight(float(weights.sum())),
             drop_complements=bool(self.drop_complements),
             round_thresholds=bool(self.round_thresholds),
-            rounding_slack=_share("rounding_slack", self.rounding_slack),
+            rounding_slack=share_of_rows("rounding_slack", self.rounding_slack),
         ).fit(table, weights, positive)
         self._warn_of_doubtful_columns(table, plan.schema)
+        self._warn_of_lost_columns(table, weights, directions, plan)
         self._library = frame_library(X)
         self.plan_ = plan
         self.columns_ = plan.columns
@@ -273,30 +342,53 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
             return block
         return frame_of_block(block, [column.name for column in self.columns_], X)
 
-    def _positive(self, y: Any, n_rows: int) -> NDArray[np.bool_] | None:
-        if self.strategy != "supervised":
-            return None
-        labels = encode_labels(flat_labels(y)).signs
-        if labels.size != n_rows:
-            raise InvalidTableError(
-                f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {labels.size} labels."
-            )
-        return np.asarray(labels > 0)
-
     def _limits(self, table: Table) -> list[int]:
         given = self.max_thresholds
-        by_column = _by_position(given, table, "max_thresholds") if isinstance(given, Mapping) else None
+        by_column = by_position(given, table, "max_thresholds") if isinstance(given, Mapping) else None
         if by_column is None:
-            return [_limit(given)] * len(table.names)
-        return [_limit(by_column.get(at, DEFAULT_THRESHOLDS)) for at in range(len(table.names))]
+            return [threshold_limit(given)] * len(table.names)
+        return [threshold_limit(by_column.get(at, DEFAULT_THRESHOLDS)) for at in range(len(table.names))]
 
     def _fixed(self, table: Table) -> dict[int, list[float]]:
         if self.thresholds is None:
             return {}
         if not isinstance(self.thresholds, Mapping):
             raise ValueError(f"thresholds = {self.thresholds!r} must be a mapping {{column: [numbers]}}.")
-        fixed = _by_position(self.thresholds, table, "thresholds")
-        return {at: _numbers(values, table.names[at]) for at, values in fixed.items()}
+        fixed = by_position(self.thresholds, table, "thresholds")
+        return {at: threshold_numbers(values, table.names[at]) for at, values in fixed.items()}
+
+    def _directions(self, table: Table) -> dict[int, Direction]:
+        given = self.monotone
+        if given is None:
+            return {}
+        if self.strategy != "supervised":
+            raise ValueError("monotone is about shares of positive rows, at which only strategy='supervised' looks.")
+        named = by_position(given, table, "monotone") if isinstance(given, Mapping) else None
+        if named is None:
+            kinds = TableEncoder(categorical_features=self.categorical_features).kinds(table)
+            named = {at: given for at, kind in enumerate(kinds) if kind == "numeric"}
+        for direction in [given] if not named else named.values():
+            if direction not in ("increasing", "decreasing", "either"):
+                raise ValueError(f"monotone = {direction!r} is not understood; use 'increasing', 'decreasing' or 'either'.")
+        return named
+
+    def _warn_of_lost_columns(
+        self, table: Table, weights: NDArray[np.float64], directions: Mapping[int, Direction], plan: BinaryPlan
+    ) -> None:
+        lost = []
+        for at in directions:
+            if not any(own.operator != "missing" for own in plan.outputs[at]) and at not in self._fixed(table):
+                known = table.columns[at].numbers()[weights > 0]
+                if np.unique(known[~np.isnan(known)]).size > 1:
+                    lost.append(plan.schema.names[at])
+        if lost:
+            warnings.warn(
+                f"{type(self).__name__}.fit: no cut of {', '.join(map(repr, lost))} keeps the shares of positive rows monotone "
+                "as asked; no threshold was made. Ask for the other direction, or for 'either'. Positive is the class that "
+                "pos_label names, or else the second in sorted order.",
+                WeakModelWarning,
+                stacklevel=4,
+            )
 
     def _rare_weight(self, total: float) -> float:
         rare = self.rare_levels
@@ -311,34 +403,13 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
         )
 
 
-def _by_position(given: Mapping[Any, Any], table: Table, parameter: str) -> dict[int, Any]:
-    """A mapping from columns, by name or for tables without names by position, as one from positions."""
-    places: dict[Any, int] = {name: at for at, name in enumerate(table.names)}
-    if not table.named:
-        places.update({at: at for at in range(len(table.names))})
-    for column in given:
-        if column not in places:
-            raise ValueError(f"{parameter} names column {column!r}, but the columns are {', '.join(map(repr, table.names))}.")
-    return {places[column]: entry for column, entry in given.items()}
-
-
-def _limit(value: Any) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, (bool, np.bool_)) or value < 1:
-        raise ValueError(f"max_thresholds = {value!r} must be a whole number of at least 1, or a mapping from columns to such.")
-    return int(value)
-
-
-def _share(name: str, value: Any) -> float:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 <= float(value) <= 0.5:
-        raise ValueError(f"{name} = {value!r} must be a number between 0 and 0.5: a share of the rows.")
-    return float(value)
-
-
-def _numbers(values: Any, name: str) -> list[float]:
-    try:
-        found = sorted({float(value) for value in values})
-    except (TypeError, ValueError):
-        found = [math.nan]
-    if not all(map(math.isfinite, found)):
-        raise ValueError(f"thresholds of column {name!r} are {values!r}; give a list of finite numbers.")
-    return found
+def _positive(y: Any, n_rows: int, pos_label: Any) -> NDArray[np.bool_]:
+    found = encode_labels(flat_labels(y))
+    labels, names = found.signs, found.classes.tolist()
+    if pos_label is not None and pos_label not in names:
+        raise InvalidTableError(f"pos_label = {pos_label!r:.80} is no class: y holds {names[0]!r:.80} and {names[1]!r:.80}.")
+    if labels.size != n_rows:
+        raise InvalidTableError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {labels.size} labels."
+        )
+    return np.asarray(labels < 0 if pos_label is not None and pos_label == names[0] else labels > 0)

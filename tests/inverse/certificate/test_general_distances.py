@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 import pytest
+from reference.decision_bound import bound_of
 from reference.enumerated_inverse import binary_vectors
 from scipy.optimize import minimize
 
 from surefoot import verify
 from surefoot.exceptions import CertificateError, InvalidObservationError, UnsupportedProblemError, ZeroCostWarning
 from surefoot.inverse import InverseOptimizer, InverseOptimizerCV, forward
+from surefoot.inverse.certificate.certificate import certify_cost
 from surefoot.inverse.certificate.observation import exact_product
+from surefoot.inverse.problem.decision_proof import DecisionTrees
+from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.hypothesis import LinearFeatures
+from surefoot.sklearn_api.verification import proof_parts
 
 TASTE = np.array([-1.0, -2.0, 0.5])
 
@@ -175,6 +182,63 @@ def test_angles_are_spoken_of_only_where_features_are_measured() -> None:
     signals, responses = baskets()
     model = InverseOptimizer(forward.BinaryProgram(), approach="incenter", features=described, distance="l2")
     assert "The sine of its angle" not in model.fit(signals, responses).certificate_.claim and model.certificate_.verified
+
+
+def test_no_angle_is_spoken_of_where_a_function_measures() -> None:
+    """Three times the distance makes a cost that is three times as long, at the same angle."""
+    offers = [np.random.default_rng(k).uniform(0, 1, (4, 2)) for k in range(6)]
+    chosen = [int(np.argmin(offer @ [1.0, 2.0])) for offer in offers]
+
+    def longer(signal: Any, seen: Any, other: Any) -> float:
+        return 3.0 * float(np.linalg.norm(seen - other))
+
+    models = [
+        InverseOptimizer(forward.FiniteChoice(), approach="incenter", distance=d).fit(offers, chosen) for d in ("l2", longer)
+    ]
+    assert [("sine" in model.certificate_.claim, model.certificate_.verified) for model in models] == [
+        (True, True),
+        (False, True),
+    ]
+
+
+def forged(record: Any, **changes: Any) -> Any:
+    """A record that its own checks would have refused."""
+    changed = copy.copy(record)
+    for name, value in changes.items():
+        object.__setattr__(changed, name, value)
+    return changed
+
+
+def test_a_response_that_is_said_to_be_away_from_itself_proves_no_cost() -> None:
+    """Its distance was a constant in the lower bound, and none in the loss: any cost at all was verified as the best."""
+    points = np.array([[0.0, 1.0], [1.0, 0.0]])
+    model = InverseOptimizer(forward.FiniteChoice(), distance=lambda signal, seen, other: float(np.abs(seen - other).sum()))
+    model.set_params(kappa=0.1).fit([points], [0])
+    given = proof_parts(model, [points], [0]).arguments
+    worse = np.array([5.0, 3.0])
+    loss = certify_cost(given["problem"], worse, None, 1e-6).upper_bound
+    assert loss > 10 * model.certificate_.upper_bound
+    (example,) = given["problem"].examples
+    problem = forged(given["problem"], examples=(forged(example, lengths=np.array([loss, 2.0])),))
+    proof = forged(given["proof"], owners=np.array([0]), points=points[:1], weights=np.ones(1), exact=())
+    found = certify_cost(problem, worse, proof, 1e-6)
+    assert not found.verified and found.lower_bound <= model.certificate_.upper_bound
+    # A decision that is infinitely far away leaves no loss finite.
+    far = forged(given["problem"], examples=(forged(example, lengths=np.array([0.0, np.inf])),))
+    assert certify_cost(far, model.cost_, given["proof"], 1e-6).upper_bound == np.inf
+
+
+@pytest.mark.parametrize("name", ["features", "given"])
+def test_trees_prove_nothing_about_distances_that_they_do_not_know(name: str) -> None:
+    """They took distances of features for those of equal and different decisions: 1 where it is the root of 200."""
+    example = forward.BinaryProgram().example(0, (np.empty((0, 2)), np.empty(0)), np.zeros(2), None)
+    example = forged(example, instance=forged(example.instance, features=LinearFeatures(10.0 * np.eye(2), np.zeros(2))))
+    tree: Any = DecisionTrees(np.array([-1]), np.zeros(1), np.zeros((1, 0)), np.zeros(1))
+    if name == "features":
+        assert bound_of(example, np.zeros(2), Distance("features", "none"), tree) == pytest.approx(200**0.5)
+    wide = forward.BinaryProgram().example(0, (np.empty((0, 17)), np.empty(0)), np.zeros(17), None)
+    assert bound_of(wide, np.zeros(17), Distance(name, "none"), tree) is None
+    assert bound_of(wide, np.zeros(17), Distance("zero-one", "none"), tree) == pytest.approx(1.0)
 
 
 def test_exact_products_count_what_is_below_0() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 from functools import partial
@@ -11,7 +12,9 @@ import pytest
 from reference.card_claims import node_claims, ways_of
 from scipy.optimize import minimize_scalar
 
+from surefoot.exceptions import CertificateError
 from surefoot.riskscore.certificate.card_table import CardTable
+from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
 from surefoot.riskscore.certificate.proof_reader import EXCLUDED, boxes_of
 from surefoot.riskscore.problem.card_rules import (
@@ -218,3 +221,63 @@ def test_a_difference_of_rates_that_rounding_leaves_open_is_neither_surely_kept_
         for sure, kept in ((True, surely), (False, possibly)):
             low, high = table.scales_of(support, cards, sure=sure)
             assert bool(low[0] <= high[0]) is kept
+
+
+def forged(rule: CardRule, scale: str = "unit", **changes: object) -> RiskScoreProblem:
+    """A problem with a rule that its own checks would have refused."""
+    problem, changed = problem_with(scale=scale), copy.copy(rule)
+    for name, value in changes.items():
+        object.__setattr__(changed, name, value)
+    object.__setattr__(problem, "rules", (changed,))
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("rule", "scale", "changes", "message"),
+    [
+        (FairRule((0,), 1.0, 0.2), "free", {"threshold": 0.7}, "at a free scale groups are compared by who is flagged at even"),
+        (FairRiskRule((0,), 0.0, 0.2), "free", {}, "at a free scale groups are compared by who is flagged at even"),
+        (FairRule((0,), 1.0, 0.2), "unit", {"label": 0.5}, "groups are compared by a label"),
+        (FairRule((0,), 1.0, 0.2), "unit", {"most": -0.1}, "groups are compared by a label, up to a difference"),
+        (FairRule((0,), 1.0, 0.2), "unit", {"threshold": np.nan}, "limits of rules are numbers"),
+        (RateRule(1.0, 0.2), "unit", {"label": 0.0}, "a rate is that of a label"),
+        (LinearRule(np.ones(3)), "unit", {"lower": np.nan}, "limits of rules are numbers"),
+        (BudgetRule((0, 1), (0, 1), (1.0, 1.0), 1.0), "unit", {"costs": (np.inf, 1.0)}, "costs are finite"),
+        (BudgetRule((0, 1), (0, 1), (1.0, 1.0), 1.0), "unit", {"costs": (np.nan, 1.0)}, "costs are finite"),
+        (BudgetRule((0, 1), (0, 1), (1.0, 1.0), 1.0), "unit", {"group": (0, 2)}, "columns of a budget have a price"),
+    ],
+)  # fmt: skip
+def test_rules_that_say_nothing_are_refused(rule: CardRule, scale: str, changes: dict[str, object], message: str) -> None:
+    """Under a free multiplier scores were held against log odds, and a column that costs infinity barred all cards."""
+    with pytest.raises(CertificateError, match=message):
+        CardTable(forged(rule, scale, **changes))
+
+
+def test_groups_are_those_of_all_columns_named_and_of_rows_with_weight() -> None:
+    """Flagged are rows 0, 2 and 4: half of the rows with 0, 0, of those with 1, 0 and with 1, 1, and not row 1, with 0, 1."""
+    card = RiskScore(0, np.array([0, 0, 1]))
+    for columns, most, weight, kept in (
+        ((0, 1), 0.4, 1.0, False),
+        ((0, 1), 0.5, 1.0, True),
+        ((0,), 0.2, 1.0, True),  # a third, and a half
+        ((0,), 0.1, 1.0, False),
+        ((0, 1), 0.0, 0.0, True),  # a group without weight has no rate
+        ((0,), 0.0, 0.0, True),
+    ):
+        weights = np.array([1.0, weight, 1, 1, 1, 1, 1])
+        problem = problem_with(FairRule(columns, 0.0, most), weights=weights / weights.sum())
+        assert CardTable(problem).flaw_of(card) == ("" if kept else "the card breaks a rule")
+        assert problem.admits(card) == kept
+    # Nor does it excuse what others have: rows 2 and 3 alone in their groups, one of them flagged.
+    weights = np.array([1.0, 0, 1, 1, 0, 0, 0])
+    problem = problem_with(FairRule((0, 1), 0.0, 0.4), weights=weights / weights.sum())
+    assert CardTable(problem).flaw_of(card) == "the card breaks a rule" and not problem.admits(card)
+
+
+def test_a_budget_does_not_forgive_what_other_rules_forbid_and_claims_say_how_closely_it_is_kept() -> None:
+    budget = BudgetRule((0, 1), (0, 1), (1.0, 1.0), 1.0)
+    card = RiskScore(0, np.array([0, 0, 1]))
+    assert CardTable(problem_with(GroupRule((0, 1, 2), least=2), budget)).flaw_of(card) == "the card breaks a rule"
+    for rule, closely in ((budget, True), (FairRule((0,), 0.0, 1.0), True), (GroupRule((0, 1, 2), least=1), False)):
+        claim = certify_risk_score(problem_with(rule), card, None, 1e-9).claim
+        assert ("and these rules (risks, rates and costs to 1e-9)" in claim) == closely

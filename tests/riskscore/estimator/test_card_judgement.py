@@ -65,12 +65,35 @@ def test_the_best_card_is_told_that_it_is_the_best():
     assert judged.best is best
 
 
-def test_cards_at_another_scale_are_compared_with_cards_at_any_scale():
+def test_cards_at_another_scale_are_compared_with_cards_at_scales_that_are_named():
     judged = hand_made(multiplier=30.0, intercept=-60).judge(X, Y)
     assert np.isfinite(judged.certificate.upper_bound)
     assert judged.loss == pytest.approx(judged.certificate.upper_bound, abs=1e-12)
-    assert "at any scale" in judged.verdict
+    assert "with points up to 2, at a multiplier from 0.4 to 30.0, the best" in judged.verdict
     assert judged.best_loss <= hand_made().judge(X, Y).best_loss + 1e-12
+
+
+def test_a_weak_effect_of_large_numbers_is_told_at_which_scales_nothing_is_better():
+    """A point a year at a multiplier of 83 has 0.635: "none at any scale" was said of 0.6927."""
+    rng = np.random.default_rng(0)
+    years = rng.integers(0, 200, size=400).astype(float)
+    y = (rng.random(400) < 1 / (1 + np.exp(1.2 - 0.012 * years))).astype(int)
+    rough, fine = (
+        sf.ScoreCard.from_points({"years": 1}, start, multiplier=m, kinds={"years": "real"}, ranges={"years": (0, 200)})
+        for start, m in ((-60, 15.0), (-100, 83.0))
+    )
+    judged, better = (card.judge(pd.DataFrame({"years": years}), y) for card in (rough, fine))
+    assert better.loss < judged.certificate.lower_bound
+    assert "at a multiplier from 0.2 to 20.0" in judged.verdict and "at a multiplier from 0.2 to 83.0" in better.verdict
+    # The slope is found from far away, too: steps of Newton's method from 1 led nowhere.
+    refitted = LogisticRegression(C=np.inf, tol=1e-10).fit(years[:, None], y)
+    assert judged.calibration_slope == pytest.approx(15.0 * refitted.coef_[0, 0], rel=1e-4)
+    assert judged.calibrated_loss == pytest.approx(log_loss(y, refitted.predict_proba(years[:, None])[:, 1]), abs=1e-9)
+
+
+def test_separated_classes_have_no_slope_and_no_warning():
+    judged = hand_made({"stroke": 1}, -1).judge(X, np.where(X["stroke"] == 1, "stroke", "none"))
+    assert np.isnan(judged.calibration_slope) and np.isnan(judged.calibrated_loss) and "calibration" not in str(judged)
 
 
 def test_weights_count_and_rules_hold_for_the_cards_that_are_compared():

@@ -22,8 +22,13 @@ Every interval holds at least ``min_share`` of the weight. Without that, a pocke
 likelihood in any column of noise, because there are so many places for a pocket. If the values allow no such cut at all, as in
 a column that is 0 in most rows, the best single cut is taken.
 
-Candidates: of a column with many distinct values, the cuts nearest to ``max_candidates`` equally spaced shares of the weight
-are tried. The search is optimal among these; then every cut is moved to its best place between the neighbouring candidates.
+Up to ``most_values`` distinct values all cuts are candidates, and those taken are the best there are. Of a column with more,
+the cuts nearest to ``max_candidates`` equally spaced shares of the weight are tried. The search is optimal among these; then
+every cut is moved to its best place between the neighbouring candidates. How far that may be from the best is bounded in
+:mod:`surefoot.design.binarize.cut_bound`.
+
+With a direction the shares of the intervals only rise, or only fall (:mod:`surefoot.design.binarize.monotone_cuts`). There
+may be no such cut; then none is made.
 
 Number of cuts: a step function with k cuts has 2 k + 1 parameters, k + 1 shares and k places; the Bayesian information
 criterion 2 L + (2 k + 1) log W, with W the weight of all rows, asks for the k with the least L + k log W. At least one cut is
@@ -41,9 +46,17 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from surefoot.design.binarize.monotone_cuts import best_monotone_path
+
+Direction: TypeAlias = Literal["increasing", "decreasing", "either"]
+# Signs of the directions that are tried; 0 is none.
+_SIGNS: dict[str | None, tuple[int, ...]] = {None: (0,), "increasing": (1,), "decreasing": (-1,), "either": (1, -1)}
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,8 @@ class CutParameters:
     # Candidates of a column: 256 of them take 65,536 interval costs, and equally spaced they are never more than 0.4 % of the
     # rows away from any cut. Not tuned.
     max_candidates: int = 256
+    # All cuts of a column with so many distinct values take a second under a direction, and a tenth of it without. Not tuned.
+    most_values: int = 1500
 
 
 PARAMETERS = CutParameters()
@@ -84,7 +99,11 @@ def quantile_cuts(weights: NDArray[np.float64], most: int) -> NDArray[np.intp]:
 
 
 def supervised_cuts(
-    positives: NDArray[np.float64], negatives: NDArray[np.float64], most: int, min_share: float = 0.0
+    positives: NDArray[np.float64],
+    negatives: NDArray[np.float64],
+    most: int,
+    min_share: float = 0.0,
+    direction: Direction | None = None,
 ) -> NDArray[np.intp]:
     """Positions of the cuts of the best step function, between 1 and ``most`` of them; see the module docstring.
 
@@ -95,45 +114,91 @@ def supervised_cuts(
     most : int
     min_share : float, default=0.0
         Least share of the weight in each interval.
+    direction : {"increasing", "decreasing", "either"}, optional
+        Whether the share of positive rows only rises, only falls, or does one of the two from interval to interval.
     """
-    candidates = quantile_cuts(positives + negatives, PARAMETERS.max_candidates)
+    candidates = np.arange(positives.size - 1)
+    if positives.size > PARAMETERS.most_values:
+        candidates = quantile_cuts(positives + negatives, PARAMETERS.max_candidates)
     if candidates.size == 0:
         return candidates
     up, down = (np.concatenate([[0.0], np.cumsum(own)]) for own in (positives, negatives))
     # Places of cuts in these sums: weights below a cut are those of all values before it.
     stations = np.concatenate([[0], candidates + 1, [positives.size]])
+    found = best_stations(up[stations], down[stations], most, min_share, direction)
+    if found is None:
+        return np.zeros(0, dtype=np.intp)
+    return _refined(found.inner, stations, up, down, found.least, found.sign) - 1
+
+
+@dataclass(frozen=True)
+class BestStations:
+    """The best cuts between stations: their value, which counts cuts, and under which of the conditions they were found."""
+
+    value: float
+    inner: list[int]
+    least: float
+    sign: int
+
+
+def best_stations(
+    up: NDArray[np.float64], down: NDArray[np.float64], most: int, min_share: float, direction: Direction | None
+) -> BestStations | None:
+    """The best of all cuts where the cumulated weights are these; None where a direction leaves none."""
     total = float(up[-1] + down[-1])
     # Shares that are met up to rounding are met: sums of weights such as 0.1 are not exact.
-    least = (min_share - 1e-12) * total
-    inner = _best_path(
-        _interval_costs(up[stations], down[stations], least), min(most, candidates.size), math.log(max(total, 1.0))
-    )
-    if inner is None:
-        least = 0.0
-        inner = _best_path(_interval_costs(up[stations], down[stations], least), 1, 0.0) or [1]
-    return _refined(inner, stations, up, down, least) - 1
+    for least, count in (((min_share - 1e-12) * total, min(most, up.size - 2)), (0.0, 1)):
+        costs, found = interval_costs(up, down, least), []
+        for sign in _SIGNS[direction]:
+            if sign == 0:
+                path = _best_path(costs, count, cut_price(total))
+            else:
+                path = best_monotone_path(costs, sign * interval_shares(up, down), count, cut_price(total))
+            if path is not None:
+                found.append(BestStations(*path, least, sign))
+        if found:
+            return min(found, key=lambda best: best.value)
+        # A pocket of a few rows is no way out where it is only the direction that larger intervals do not keep.
+        below = (up + down)[1:-1]
+        if np.any((below >= least) & (total - below >= least)):
+            break
+    return None
+
+
+def cut_price(total: float) -> float:
+    """What a cut costs where the rows have this weight, in units of the log-likelihood."""
+    return math.log(max(total, 1.0))
 
 
 def _refined(
-    inner: list[int], stations: NDArray[np.intp], up: NDArray[np.float64], down: NDArray[np.float64], least: float
+    inner: list[int], stations: NDArray[np.intp], up: NDArray[np.float64], down: NDArray[np.float64], least: float, sign: int
 ) -> NDArray[np.intp]:
     """Each cut moved to its best place between the neighbouring candidates, one after the other."""
     places = stations[inner]
-    for k, at in enumerate(inner):
-        before = places[k - 1] if k else 0
-        after = places[k + 1] if k + 1 < len(inner) else stations[-1]
+    ends = [0, *places.tolist(), int(stations[-1])]
+    for k, at in enumerate(inner, 1):
+        before, after = ends[k - 1], ends[k + 1]
         options = np.arange(max(before, stations[at - 1]) + 1, min(after, stations[at + 1]))
         below = up[options] - up[before], down[options] - down[before]
         above = up[after] - up[options], down[after] - down[options]
         cost = _entropy(*below) + _entropy(*above)
         cost[np.minimum(sum(below), sum(above)) < least] = np.inf
-        if cost.min() < cost[places[k] - options[0]]:
-            places[k] = options[np.argmin(cost)]
-    return places
+        if sign != 0:
+            # Shares of this and of the next interval, between those of their neighbours.
+            chain = [_share(*below), _share(*above)]
+            if k > 1:
+                chain.insert(0, _share(up[before] - up[ends[k - 2]], down[before] - down[ends[k - 2]]))
+            if k < len(inner):
+                chain.append(_share(up[ends[k + 2]] - up[after], down[ends[k + 2]] - down[after]))
+            for one, other in pairwise(chain):
+                cost[np.broadcast_to(sign * one > sign * other, cost.shape)] = np.inf
+        if cost.min() < cost[ends[k] - options[0]]:
+            ends[k] = int(options[np.argmin(cost)])
+    return np.array(ends[1:-1], dtype=np.intp)
 
 
-def _best_path(costs: NDArray[np.float64], most: int, price: float) -> list[int] | None:
-    """Inner stations of the cheapest way from the first to the last, with 1 to ``most`` of them at a price each."""
+def _best_path(costs: NDArray[np.float64], most: int, price: float) -> tuple[float, list[int]] | None:
+    """Value and inner stations of the cheapest way from the first to the last, with 1 to ``most`` of them at a price each."""
     best, steps = costs[0], []
     found: list[tuple[float, int]] = []
     for inner in range(1, most + 1):
@@ -147,15 +212,25 @@ def _best_path(costs: NDArray[np.float64], most: int, price: float) -> list[int]
     path = [costs.shape[0] - 1]
     for step in reversed(steps[:inner]):
         path.append(int(step[path[-1]]))
-    return path[:0:-1]
+    return value, path[:0:-1]
 
 
-def _interval_costs(up: NDArray[np.float64], down: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+def interval_costs(up: NDArray[np.float64], down: NDArray[np.float64], least: float) -> NDArray[np.float64]:
     """cost(i, j) of the interval between cumulated weights i and j; infinite unless i < j and it weighs enough."""
     p, n = np.maximum(up[None, :] - up[:, None], 0.0), np.maximum(down[None, :] - down[:, None], 0.0)
     cost = _entropy(p, n)
     cost[np.tri(up.size, dtype=bool) | (p + n < least)] = np.inf
     return cost
+
+
+def interval_shares(up: NDArray[np.float64], down: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of positive weight in the interval between cumulated weights i and j."""
+    return _share(up[None, :] - up[:, None], down[None, :] - down[:, None])
+
+
+def _share(p: Any, n: Any) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(p / (p + n), dtype=np.float64)
 
 
 def _entropy(p: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,10 +1,10 @@
 """From a table of numbers and categories to 0/1 columns that can be read aloud.
 
     numeric column       -> "age >= 65", "age >= 75": one column per threshold (see :mod:`surefoot.design.binarize.cuts`)
-    numeric, 0 and 1     -> itself
-    categorical column   -> "channel = web", ...: one column per level, or one for all rare levels together
-    boolean column       -> itself
-    gaps, on request     -> "age missing"; all other columns of that feature are 0 there
+    numeric, 0 and 1     -> itself categorical column   -> "channel = web", ...: one column per level, or one for all rare
+    levels together boolean column       -> itself gaps, on request     -> "age missing"; all other columns of that feature
+    are 0 there; or the answers of the median, or of the
+                            most frequent level, and no column of their own
 
 A column that is constant in training gives nothing. If the levels of a category leave two columns of which each is one minus
 the other, one is enough: the first level is dropped (or the group of rare ones), unless levels that were never seen are to be
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,7 +23,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from surefoot.design.binarize.binary_column import BinaryColumn
-from surefoot.design.binarize.cuts import quantile_cuts, readable_threshold, supervised_cuts
+from surefoot.design.binarize.cuts import Direction, quantile_cuts, readable_threshold, supervised_cuts
 from surefoot.design.encode.level_codes import level_codes, missing_category
 from surefoot.design.encode.schema import ColumnSchema, Level, Schema, require_policy
 from surefoot.design.encode.table_encoder import CategoricalFeatures, TableEncoder, require_finite, require_same_columns
@@ -32,10 +32,12 @@ from surefoot.design.read.table import Table, read_table
 from surefoot.exceptions import InvalidTableError
 
 Strategy: TypeAlias = Literal["quantile", "supervised"]
-Missing: TypeAlias = Literal["error", "column"]
+Missing: TypeAlias = Literal["error", "column", "typical"]
 Unseen: TypeAlias = Literal["error", "zero"]
 
-_MISSING_ADVICE = "missing='column' to give missing values a column of their own"
+_MISSING_ADVICE = (
+    "missing='column' to give missing values a column of their own, or missing='typical' to answer them as the typical row does"
+)
 _UNSEEN_ADVICE = "unseen='zero' to have all columns of this feature 0 there"
 
 
@@ -49,14 +51,17 @@ class BinaryPlan:
         The columns of the training table; a category with gaps has the level None.
     outputs : tuple of tuple of BinaryColumn
         The 0/1 columns of each column of the table, in table order; thresholds ascend, levels are sorted, "missing" is last.
-    missing : {"error", "column"}
+    missing : {"error", "column", "typical"}
     unseen : {"error", "zero"}
+    fills : tuple of number or level
+        What a gap in each column of the table is taken for; empty unless ``missing`` is "typical", None for columns of gaps.
     """
 
     schema: Schema
     outputs: tuple[tuple[BinaryColumn, ...], ...]
     missing: Missing
     unseen: Unseen
+    fills: tuple[Level, ...] = ()
 
     @property
     def columns(self) -> tuple[BinaryColumn, ...]:
@@ -80,8 +85,11 @@ class BinaryPlan:
         require_same_columns(self.schema, table, "ThresholdBinarizer")
         block = np.zeros((table.n_rows, len(self.columns)), dtype=np.int8)
         starts = np.cumsum([0, *map(len, self.outputs)])
-        for at, values in _numbers(self.schema, table, allow_missing=self.missing == "column"):
-            self._require_known_gaps(at, values, table)
+        for at, values in numeric_columns(self.schema, table, allow_missing=self.missing != "error"):
+            if self.missing == "typical":
+                values = filled_numbers(values, self.fills[at])
+            else:
+                self._require_known_gaps(at, values, table)
             for place, column in enumerate(self.outputs[at], starts[at]):
                 block[:, place] = self._numeric(column, values, at, table.first_row)
         for at in self.schema.categorical_positions:
@@ -112,13 +120,13 @@ class BinaryPlan:
             )
 
     def _categorical(self, at: int, table: Table) -> NDArray[np.bool_]:
-        levels = self.schema.columns[at].levels
+        levels, reading = self.schema.columns[at].levels, table.columns[at].categories()
         codes = level_codes(
             levels,
-            table.columns[at].categories(),
+            _filled_levels(reading, self.fills[at]) if self.missing == "typical" else reading,
             label=self.schema.label(at),
             first_row=table.first_row,
-            allow_missing=self.missing == "column",
+            allow_missing=self.missing != "error",
             unknown=len(levels) if self.unseen == "zero" else None,
             missing_advice=_MISSING_ADVICE,
             unseen_advice=_UNSEEN_ADVICE,
@@ -144,7 +152,9 @@ class TableBinarizer:
         Fixed thresholds of columns by their position.
     categorical_features : "from_dtype", None, or list
         As in :class:`surefoot.design.encode.table_encoder.TableEncoder`.
-    missing : {"error", "column"}
+    directions : mapping of int to {"increasing", "decreasing", "either"}
+        How the share of positive rows goes along columns, by their position; for supervised cuts.
+    missing : {"error", "column", "typical"}
     unseen : {"error", "zero"}
     rare : float
         Levels with less weight than this are counted as one.
@@ -161,6 +171,7 @@ class TableBinarizer:
     max_thresholds: Sequence[int]
     thresholds: Mapping[int, Sequence[float]]
     categorical_features: CategoricalFeatures = "from_dtype"
+    directions: Mapping[int, Direction] = field(default_factory=dict)
     missing: Missing = "error"
     unseen: Unseen = "error"
     rare: float = 0.0
@@ -188,24 +199,32 @@ class TableBinarizer:
         table = read_table(X)
         kinds = TableEncoder(categorical_features=self.categorical_features).kinds(table)
         readings = {at: table.columns[at].categories() for at, kind in enumerate(kinds) if kind == "categorical"}
-        counting = weights > 0
+        counting, fills = weights > 0, dict[int, Level]()
+        if self.missing == "typical":
+            fills = {at: _typical_level(reading, table, at, weights) for at, reading in readings.items()}
+            readings = {at: _filled_levels(reading, fills[at]) for at, reading in readings.items()}
         columns = tuple(
             ColumnSchema(name=name, kind="numeric")
             if kind == "numeric"
             else ColumnSchema(name=name, kind="categorical", levels=self._levels(readings[at], table, at, counting))
             for at, (name, kind) in enumerate(zip(table.names, kinds, strict=True))
         )
-        schema = Schema(columns, table.named, missing_categorical="error" if self.missing == "error" else "level")
-        for at in self.thresholds:
-            if kinds[at] != "numeric":
-                raise ValueError(f"thresholds names {schema.label(at)}, which is categorical; only numbers have thresholds.")
+        schema = Schema(columns, table.named, missing_categorical="level" if self.missing == "column" else "error")
+        for name, named in (("thresholds", self.thresholds), ("monotone", self.directions)):
+            for at in named:
+                if kinds[at] != "numeric":
+                    raise ValueError(f"{name} names {schema.label(at)}, which is categorical; only numbers have thresholds.")
         outputs: list[tuple[BinaryColumn, ...]] = [()] * len(columns)
         own, labels = weights[counting], None if positive is None else positive[counting]
-        for at, values in _numbers(schema, table, allow_missing=self.missing == "column"):
+        for at, values in numeric_columns(schema, table, allow_missing=self.missing != "error"):
+            if self.missing == "typical":
+                fills[at] = _median(values, weights)
+                values = filled_numbers(values, fills[at])
             outputs[at] = self._numeric(columns[at].name, at, values[counting], own, labels)
         for at, reading in readings.items():
             outputs[at] = self._categorical(columns[at], reading, schema.label(at), table.first_row, weights)
-        plan = BinaryPlan(schema, tuple(outputs), self.missing, self.unseen)
+        kept = tuple(fills[at] for at in range(len(columns))) if self.missing == "typical" else ()
+        plan = BinaryPlan(schema, tuple(outputs), self.missing, self.unseen, kept)
         _require_names(plan, int(counting.sum()))
         return plan
 
@@ -231,7 +250,11 @@ class TableBinarizer:
             cuts = quantile_cuts(_sums(inverse, weights), self.max_thresholds[at])
         else:
             cuts = supervised_cuts(
-                _sums(inverse, weights * labels), _sums(inverse, weights * ~labels), self.max_thresholds[at], self.min_share
+                _sums(inverse, weights * labels),
+                _sums(inverse, weights * ~labels),
+                self.max_thresholds[at],
+                self.min_share,
+                self.directions.get(at),
             )
         chosen = self._readable(distinct, _sums(inverse, weights), cuts)
         return (*(BinaryColumn(name, ">=", value) for value in chosen), *missing)
@@ -283,11 +306,43 @@ class TableBinarizer:
         return tuple(BinaryColumn.of_levels(column.name, group) for group in groups)
 
 
+def _median(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float | None:
+    """The least value with half of the weight at or below it; None if there is none."""
+    known = ~np.isnan(values) & (weights > 0)
+    if not known.any():
+        return None
+    order = np.argsort(values[known], kind="stable")
+    below = np.cumsum(weights[known][order])
+    return float(values[known][order][np.searchsorted(below, below[-1] / 2)])
+
+
+def _typical_level(reading: Categories, table: Table, at: int, weights: NDArray[np.float64]) -> Level:
+    """The level with the most weight, the first of several; None if there is none."""
+    known = (reading.codes >= 0) & (weights > 0)
+    if not known.any():
+        return None
+    count = np.bincount(reading.codes[known], weights[known], minlength=len(reading.values))
+    return sorted_levels([reading.values[code] for code in np.flatnonzero(count == count.max())], table.columns[at].label)[0]
+
+
+def filled_numbers(values: NDArray[np.float64], fill: Level) -> NDArray[np.float64]:
+    """A column with a number in the place of its gaps."""
+    return np.where(np.isnan(values), np.nan if fill is None else float(fill), values)
+
+
+def _filled_levels(reading: Categories, fill: Level) -> Categories:
+    """A column with a level in the place of its gaps."""
+    if fill is None or not np.any(reading.codes < 0):
+        return reading
+    values = reading.values if fill in reading.values else (*reading.values, fill)
+    return replace(reading, values=values, codes=np.where(reading.codes < 0, values.index(fill), reading.codes))
+
+
 def _sums(groups: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.bincount(groups, weights).astype(np.float64, copy=False)
 
 
-def _numbers(schema: Schema, table: Table, *, allow_missing: bool) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def numeric_columns(schema: Schema, table: Table, *, allow_missing: bool) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Position and values of each numeric column, NaN where missing."""
     positions = schema.numeric_positions
     if not positions:

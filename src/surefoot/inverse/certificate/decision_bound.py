@@ -169,7 +169,7 @@ def _terms(posed: Any, response: FloatArray, distance: Distance) -> tuple[Enclos
     elif name == "linf" and not binary:
         spread = whole
     elif name != "none":
-        if not (binary and np.isin(response[whole], (0.0, 1.0)).all()):
+        if name not in ("l2", "linf", "zero-one") or not (binary and np.isin(response[whole], (0.0, 1.0)).all()):
             return None
         counts = np.arange(int(whole.sum()) + 1, dtype=np.float64)
         table = enclose(counts).sqrt() if name == "l2" else enclose(np.minimum(counts, 1.0))

@@ -75,11 +75,13 @@ def cuts(pairs: Iterable[tuple[Example, FloatArray]], distance: Distance) -> tup
 
 
 def _given(example: Any, points: FloatArray) -> FloatArray:
-    """The distances that the problem has of points of its list; minus infinity, which proves nothing, of others."""
-    every, lengths = example.instance.decisions.points, example.lengths
-    if points is every:
-        return np.asarray(lengths)
-    return np.array([lengths[(every == point).all(axis=1)].max(initial=-np.inf) for point in points])
+    """The distances that the problem has of points of its list; minus infinity, which proves nothing, of others.
+
+    The response itself adds exactly 0, whatever is said of it.
+    """
+    every = example.instance.decisions.points
+    lengths = np.where((every == example.response).all(axis=1), 0.0, example.lengths)
+    return lengths if points is every else np.array([lengths[(every == x).all(axis=1)].max(initial=-np.inf) for x in points])
 
 
 def _likeness(example: Example) -> object:

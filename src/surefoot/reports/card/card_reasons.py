@@ -63,6 +63,8 @@ def card_reasons(card: ScoreCard, people: Any, most: int, typical: Any) -> Any:
         raise ValueError(f"most = {most!r} must be a whole number of at least 1.")
     questions = card_questions(card.lines)
     references = [_reference(question, card, typical) for question in questions]
+    if getattr(people, "ndim", 0) == 1 and hasattr(people, "to_dict"):
+        people = people.to_dict()  # a row of a frame
     if isinstance(people, Mapping):
         card.total(people)  # says what is missing
         return _reasons(card, questions, references, people, int(most))

@@ -14,6 +14,7 @@ half a point per question at most; ``largest_rounding`` is how far off it can be
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ from surefoot.reports.wording import cells, number_text, risk_name, risk_text, s
 
 if TYPE_CHECKING:
     from surefoot.reports.card.score_card import ScoreCard
+
+_PAGE = 88
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,17 @@ class ScaledCard:
         rule = "-" * (sum(widths) + 4)
         told = [f"{score:>9}  {risk:>7}" for score, risk in self._score_lines()]
         return "\n".join(
-            [shown_name(self.card.heading), rule, *body, rule, "", f"{'Score':>9}  {'Risk':>7}", *told, "", *self._notes]
+            [
+                shown_name(self.card.heading),
+                rule,
+                *body,
+                rule,
+                "",
+                f"{'Score':>9}  {'Risk':>7}",
+                *told,
+                "",
+                *(part for note in self._notes for part in textwrap.wrap(note, _PAGE)),
+            ]
         )
 
     @property

@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from surefoot.core.arrays import FloatArray
 from surefoot.design.binarize.binary_column import BinaryColumn
-from surefoot.design.write.output_frame import build_frame
+from surefoot.design.write.output_frame import build_frame, frame_library
 from surefoot.reports.card.calculator import calculator_page
 from surefoot.reports.card.card_html import card_html
 from surefoot.reports.card.card_latex import card_latex
@@ -30,8 +32,10 @@ from surefoot.reports.card.rates_by_group import card_group_rates
 from surefoot.reports.card.risk_table import RiskTable, risk_of, risk_table
 from surefoot.reports.card.scaled_card import ScaledCard
 from surefoot.reports.card.score_plots import plot_card
-from surefoot.reports.card.scored_rows import card_totals
+from surefoot.reports.card.scored_rows import card_totals, scored_rows
+from surefoot.reports.evidence.performance import threshold_grid
 from surefoot.reports.plain_json import PlainReader
+from surefoot.reports.sections.net_benefit import benefit_for_all, net_benefit
 from surefoot.reports.wording import risk_name
 
 if TYPE_CHECKING:
@@ -261,7 +265,7 @@ class ScoreCard:
 
         Parameters
         ----------
-        people : mapping of str to number, data frame, or other table with named columns
+        people : mapping of str to number, row of a data frame, data frame, or other table with named columns
             Values of the columns that have points, for one person or for every row.
         most : int, default=4
             Most reasons to name.
@@ -275,6 +279,28 @@ class ScoreCard:
             For one person; for a table a list of them, one for each row. Answers that add nothing are no reasons.
         """
         return card_reasons(self, people, most, typical)
+
+    def decision_curve(self, X: Any, y: Any, *, thresholds: Iterable[float] = (), sample_weight: Any = None) -> Any:
+        """Net benefit of acting on people from a risk on: by the card, on everybody; acting on nobody has 0.
+
+        Parameters
+        ----------
+        X : data frame or other table with the columns that have points
+        y : array-like of shape (n_rows,)
+            Classes, by the names on the card.
+        thresholds : iterable of float, optional
+            Risks from which one might act; by default 0.01 to 0.99.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        data frame
+            Columns ``threshold``, ``card`` and ``all``.
+        """
+        rows, at = scored_rows(self, X, y, sample_weight), threshold_grid(thresholds)
+        risks = np.array([self.risk(total) for total in rows.totals])
+        own, everybody = net_benefit(risks, rows.positive, at, rows.weights), benefit_for_all(rows.positive, at, rows.weights)
+        return build_frame({"threshold": at, "card": own, "all": everybody}, frame_library(X))
 
     def group_rates(self, X: Any, y: Any, groups: Any, *, risk: float = 0.5, sample_weight: Any = None) -> Any:
         """What the card does to groups of the rows of a table.
@@ -314,7 +340,8 @@ class ScoreCard:
         """How good the card is on a table, and how far from the best card of its form, with proven bounds.
 
         Compared are all cards with up to as many columns of ``X``, points up to as large, an intercept up to 100 or that of
-        this one, and a multiplier of 1 if this one has that, or else any. The search for the best of them is exact.
+        this one, and a multiplier of 1 if this one has that, or else of the range that a fit with ``scale="free"`` searches,
+        widened to that of this card. The search for the best of them is exact.
 
         Parameters
         ----------

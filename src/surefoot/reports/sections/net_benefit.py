@@ -17,19 +17,24 @@ from surefoot.core.arrays import BoolArray, FloatArray
 THRESHOLDS: FloatArray = np.linspace(0.01, 0.99, 99)
 
 
-def net_benefit(probability: FloatArray, positive: BoolArray, thresholds: FloatArray = THRESHOLDS) -> FloatArray:
-    """Net benefit of acting on rows whose probability is at or above each threshold."""
+def net_benefit(
+    probability: FloatArray,
+    positive: BoolArray,
+    thresholds: FloatArray = THRESHOLDS,
+    weights: FloatArray | None = None,
+) -> FloatArray:
+    """Net benefit of acting on rows whose probability is at or above each threshold; weights count rows."""
+    own = np.ones(probability.size) if weights is None else weights
     order = np.argsort(probability, kind="stable")
     first = np.searchsorted(probability[order], thresholds, side="left")
-    found = np.append(np.cumsum(positive[order][::-1])[::-1], 0)[first]
-    flagged = probability.size - first
-    worth: FloatArray = (found - (flagged - found) * thresholds / (1 - thresholds)) / probability.size
+    found, flagged = (np.append(np.cumsum(counted[order][::-1])[::-1], 0.0)[first] for counted in (own * positive, own))
+    worth: FloatArray = (found - (flagged - found) * thresholds / (1 - thresholds)) / own.sum()
     return worth
 
 
-def benefit_for_all(positive: BoolArray, thresholds: FloatArray = THRESHOLDS) -> FloatArray:
+def benefit_for_all(positive: BoolArray, thresholds: FloatArray = THRESHOLDS, weights: FloatArray | None = None) -> FloatArray:
     """Net benefit of acting on everybody."""
-    share = float(positive.mean())
+    share = float(np.average(positive, weights=weights))
     worth: FloatArray = share - (1 - share) * thresholds / (1 - thresholds)
     return worth
 

@@ -87,8 +87,7 @@ class CardTable:
         scales = (enclose(1 - EDGE) / high).low, (enclose(1 + EDGE) / low).high
         self.scales = (float(scales[0]), float(scales[1])) if self.free else (1.0, 1.0)
         for kind, rule in self.rules:
-            _require_rule(kind, rule, d)
-            _require(not (self.free and kind == "FairRiskRule"), "mean risks are compared at the unit scale")
+            _require_rule(kind, rule, d, self.free)
         self.prices, self.flips = np.full(d, np.inf), np.zeros(d, dtype=bool)
         self.radius, self.label_price = 0.0, np.inf
         if self.shift is not None:
@@ -96,9 +95,7 @@ class CardTable:
         self.lower, self.upper = self._used_limits()
         self.usable = np.isfinite(self.lower)
         # Sums of whole numbers below 2**53 are exact.
-        largest = (
-            np.abs(self.columns).max(initial=0.0) * np.abs(self.limits).max(initial=0.0) * d + np.abs(self.intercepts).max()
-        )
+        largest = np.abs(self.columns).max(initial=0.0) * ends[0] * d + ends[1:].max()
         self.whole = bool(np.all(self.columns == np.round(self.columns)) and largest < 2.0**53)
         self.binary: BoolArray = np.all((self.columns == 0) | (self.columns == 1), axis=0)
 
@@ -193,7 +190,7 @@ class CardTable:
             elif kind in ("RateRule", "FairRule", "FairRiskRule"):
                 values = np.moveaxis(self.columns[:, support], 0, 1)
                 scores = (enclose(values) @ cards[:, 1:, None]).reshape(len(cards), -1) + cards[:, :1]
-                if self.free and rule.threshold != 0.0 and kind == "RateRule":
+                if self.free and rule.threshold != 0.0:
                     scales = self._rate_scales(rule, scores, scales, sure=sure)
                 elif kind == "FairRiskRule":
                     # Of a risk the logarithm is -softplus(-score).
@@ -258,9 +255,8 @@ class CardTable:
             at = np.sum(reached < limit - SLACK if sign > 0 else reached <= limit + SLACK, axis=1)
             falling = np.column_stack([np.take_along_axis(ends, order, axis=1), np.full(len(ends), -np.inf)])
             deciding = np.take_along_axis(falling, at[:, None], axis=1)[:, 0]
-            if sign > 0 and limit <= SLACK:
-                continue
-            scales = self._at_least(sign * deciding, sign * rule.threshold + aside, 0.0, scales)
+            if sign < 0 or limit > SLACK:
+                scales = self._at_least(sign * deciding, sign * rule.threshold + aside, 0.0, scales)
         return scales
 
 
@@ -272,23 +268,26 @@ def _numbers(owner: Any, name: str, n_dimensions: int, n_entries: int | None = N
     return found
 
 
-def _require_rule(kind: str, rule: Any, d: int) -> None:
+def _require_rule(kind: str, rule: Any, d: int, free: bool) -> None:
     _require(
         kind in RULE_FIELDS and all(hasattr(rule, name) for name in RULE_FIELDS[kind]), f"a rule is of no known kind: {kind}"
     )
+    ends = [getattr(rule, name) for name in ("lower", "upper", "least", "most", "threshold") if hasattr(rule, name)]
+    _require(not np.isnan(ends).any(), "limits of rules are numbers")
     if kind == "LinearRule":
         numbers = np.append(rule.coefficients, rule.intercept_coefficient)
         _require(numbers.shape == (d + 1,) and np.isfinite(numbers).all(), "a linear rule has a coefficient for every column")
     elif kind == "RateRule":
-        _require(not np.isnan([rule.lower, rule.upper, rule.threshold]).any(), "a rate rule has numbers")
-    else:
-        if kind in ("FairRule", "FairRiskRule"):
-            _require(rule.most >= 0 and np.isfinite(rule.threshold), "a rule about groups has numbers")
-        elif kind == "BudgetRule":
-            _require(np.all(np.array(rule.costs) >= 0) and not np.isnan(rule.most), "costs are at or above 0")
-            _require(all(0 <= k < len(rule.costs) for k in rule.group), "columns of a budget have a price")
-        named = [column for name in COLUMN_FIELDS & set(RULE_FIELDS[kind]) for column in np.ravel(getattr(rule, name))]
-        _require(all(0 <= column < d for column in named), "a rule names columns of the table only")
+        _require(rule.label in (-1.0, 1.0), "a rate is that of a label")
+    elif kind in ("FairRule", "FairRiskRule"):
+        _require(rule.label in (-1.0, 0.0, 1.0) and rule.most >= 0, "groups are compared by a label, up to a difference")
+        even = kind == "FairRule" and rule.threshold == 0.0
+        _require(even or not free, "at a free scale groups are compared by who is flagged at even odds")
+    elif kind == "BudgetRule":
+        _require(all(0 <= cost < np.inf for cost in rule.costs), "costs are finite and at or above 0")
+        _require(all(0 <= k < len(rule.costs) for k in rule.group), "columns of a budget have a price")
+    named = [column for name in COLUMN_FIELDS & set(RULE_FIELDS[kind]) for column in np.ravel(getattr(rule, name))]
+    _require(all(0 <= column < d for column in named), "a rule names columns of the table only")
 
 
 def _require(fine: object, convention: str) -> None:

@@ -101,12 +101,8 @@ def certify_risk_score(
             flaw = flaw or f"the proof is refused because {refusal}"
     remark = remark or ("" if lower > 0 else "No loss is below 0, so this says nothing about better cards.")
     rules = ", and these rules" if table.rules else ""
-    kinds = {kind for kind, _ in table.rules}
-    rules += (
-        " (risks, rates and costs to 1e-9)"
-        if {"LinearRule", "RateRule", "FairRule", "FairRiskRule", "BudgetRule"} & kinds
-        else ""
-    )
+    bounded = {"LinearRule", "RateRule", "FairRule", "FairRiskRule", "BudgetRule"} & {kind for kind, _ in table.rules}
+    rules += " (risks, rates and costs to 1e-9)" if bounded else ""
     rules += ", at a multiplier of its range (to a factor of 1e-12)" if table.free else ""
     shift = f"under the worst shift within a radius of {table.radius!r} at these prices " if table.radius > 0 else ""
     return verdict(

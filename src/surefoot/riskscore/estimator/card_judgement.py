@@ -22,9 +22,9 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, rounded_down
-from surefoot.reports.card.scored_rows import ScoredRows, ScoreGroup, score_groups, scored_rows
+from surefoot.reports.card.scored_rows import ScoreGroup, score_groups, scored_rows
+from surefoot.reports.evidence.calibration import Interval, recalibration
 from surefoot.reports.wording import totals_text
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.estimator.printed_card import print_card, value_ranges
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from surefoot.reports.card.score_card import ScoreCard
     from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 
-# Newton's method on two coefficients; where classes are separated there is no slope to be found.
-_MOST_STEPS, _STEP, _LARGEST_SLOPE = 50, 1e-10, 1e3
 # Intercepts of the cards that a card is compared with go this far, or as far as its own.
 _INTERCEPTS = 100
 
@@ -53,6 +51,11 @@ class CardJudgement:
         The same once its log odds are moved and stretched as suits the table best; NaN where they cannot be.
     calibration_intercept, calibration_slope : float
         That move and stretch: 0 and 1 for a card whose risks are right.
+    calibration_intercept_interval, calibration_slope_interval : tuple of float
+        Their 95 % intervals, with weights counted as numbers of rows.
+    calibration_in_the_large : float
+        The move alone, without a stretch.
+    calibration_in_the_large_interval : tuple of float
     observed, predicted : float
         Share of the positive class, and mean risk.
     auc : float
@@ -73,6 +76,10 @@ class CardJudgement:
     calibrated_loss: float
     calibration_intercept: float
     calibration_slope: float
+    calibration_intercept_interval: Interval
+    calibration_slope_interval: Interval
+    calibration_in_the_large: float
+    calibration_in_the_large_interval: Interval
     observed: float
     predicted: float
     auc: float
@@ -95,7 +102,9 @@ class CardJudgement:
         """How far the card is from the best one, in words that the certificate proves."""
         least, most = self.excess
         if not math.isfinite(self.certificate.upper_bound):
-            return f"This card is none of {self.form}: nothing else is said about it. {self.certificate.claim}"
+            return (
+                f"This card is none of {self.form.removesuffix(',')}: nothing else is said about it. {self.certificate.claim}"
+            )
         here = f"a log loss of {self.loss:.6g} on {self.n_rows:,} rows"
         proven = f"none is below {rounded_down(self.certificate.lower_bound, 6)}"
         if self.certificate.verified:
@@ -117,9 +126,11 @@ class CardJudgement:
             f"observed {self.observed:.1%}, predicted {self.predicted:.1%}; AUC {self.auc:.3f}",
         ]
         if math.isfinite(self.calibration_slope):
+            (low, high), (least, most) = self.calibration_intercept_interval, self.calibration_slope_interval
             lines.append(
-                f"calibration: intercept {self.calibration_intercept:+.2f}, slope {self.calibration_slope:.2f}; "
-                f"corrected by them the loss would be {self.calibrated_loss:.6g}"
+                f"calibration: intercept {self.calibration_intercept:+.2f} (95 % interval {low:+.2f} to {high:+.2f}), slope "
+                f"{self.calibration_slope:.2f} ({least:.2f} to {most:.2f}); corrected by them the loss would be "
+                f"{self.calibrated_loss:.6g}"
             )
         return "\n".join(lines)
 
@@ -153,23 +164,31 @@ def judge_card(
         n_jobs=n_jobs,
         scale="unit" if card.multiplier == 1.0 else "free",
     )
-    best, best_loss, certificate = _against_the_best(model, card, X, rows.positive.astype(np.int64), sample_weight)
+    against = _against_the_best(model, card, X, rows.positive.astype(np.int64), sample_weight)
+    best, best_loss, certificate, (low, high) = against
     risks = np.array([card.risk(total) for total in rows.totals])
     weights = rows.weights / rows.weights.sum()
     log_odds = (rows.totals + card.intercept) / card.multiplier
     signs = np.where(rows.positive, 1.0, -1.0)
     loss = float(weights @ np.logaddexp(0.0, -signs * log_odds))
-    move, slope = _calibration(log_odds, rows, weights)
+    found = recalibration(log_odds, rows.positive, rows.weights)
+    move, slope = found.intercept, found.slope
     columns = "1 column" if model.max_features == 1 else f"{model.max_features} columns"
     form = (
         f"the cards of up to {columns} of this table with points up to {model.max_points}"
-        f"{', at any scale,' if model.scale == 'free' else ''}{' under these rules' if constraints else ''}"
+        f"{f', at a multiplier from {low!r} to {high!r},' if model.scale == 'free' else ''}"
+        f"{' under these rules' if constraints else ''}"
     )
+    calibrated = weights @ np.logaddexp(0.0, -signs * (move + slope * log_odds)) if math.isfinite(slope) else math.nan
     return CardJudgement(
         loss=loss,
-        calibrated_loss=float(weights @ np.logaddexp(0.0, -signs * (move + slope * log_odds))),
+        calibrated_loss=float(calibrated),
         calibration_intercept=move,
         calibration_slope=slope,
+        calibration_intercept_interval=found.intercept_interval,
+        calibration_slope_interval=found.slope_interval,
+        calibration_in_the_large=found.in_the_large,
+        calibration_in_the_large_interval=found.in_the_large_interval,
         observed=float(weights @ rows.positive),
         predicted=float(weights @ risks),
         auc=rows.auc(),
@@ -184,8 +203,8 @@ def judge_card(
 
 def _against_the_best(
     model: RiskScoreClassifier, card: ScoreCard, X: Any, y: Any, sample_weight: Any
-) -> tuple[ScoreCard, float, Certificate]:
-    """The best card under the rules of a model, its loss, and the certificate of the card at hand with the proof of that."""
+) -> tuple[ScoreCard, float, Certificate, tuple[float, float]]:
+    """The best card under a model's rules, its loss, the certificate of the card at hand with its proof, and multipliers."""
     started = time.perf_counter()
     rows, posed = model._pose(X, y, sample_weight)
     problem, names = posed.problem, rows.design.schema.names
@@ -205,29 +224,11 @@ def _against_the_best(
         certificate = certify_risk_score(**arguments, max_seconds=left)
     best = outcome.primal
     if problem.admits(judged) and not outcome.upper_bound < problem.loss(judged):
-        return card, problem.loss(judged), certificate
+        return card, problem.loss(judged), certificate, problem.multipliers
     kept = {names[at]: int(best.points[at]) for at in np.flatnonzero(best.points)}
     ranges = value_ranges(problem.columns, names, best.points)
     meanings = [line.meaning for line in card.lines if line.meaning is not None]
     made = print_card(
         kept, best.intercept, best.multiplier, np.array(card.classes), ranges, None, title=card.title, meanings=meanings
     )
-    return made, outcome.upper_bound, certificate
-
-
-def _calibration(log_odds: FloatArray, rows: ScoredRows, weights: FloatArray) -> tuple[float, float]:
-    """Intercept and slope of the logistic regression of the labels on log odds; NaN where there is none."""
-    A = np.column_stack([np.ones_like(log_odds), log_odds])
-    at = np.array([0.0, 1.0])
-    for _ in range(_MOST_STEPS):
-        risk = 1.0 / (1.0 + np.exp(-np.clip(A @ at, -700, 700)))
-        hessian = (A * (weights * risk * (1 - risk))[:, None]).T @ A
-        if not np.linalg.cond(hessian) < 1e12:
-            break
-        step = np.linalg.solve(hessian, A.T @ (weights * (rows.positive - risk)))
-        at = at + step
-        if not abs(at[1]) < _LARGEST_SLOPE:
-            break
-        if np.abs(step).max() <= _STEP:
-            return float(at[0]), float(at[1])
-    return math.nan, math.nan
+    return made, outcome.upper_bound, certificate, problem.multipliers
