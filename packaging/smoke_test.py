@@ -1,4 +1,4 @@
-"""What a wheel must do where it has just been installed: import, say its version, and run the demo of the command from end to end.
+"""What a wheel must do where it has just been installed: import, say its version, and run the demo from end to end.
 
     python packaging/smoke_test.py [--no-compiler]
 

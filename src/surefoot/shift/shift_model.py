@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from surefoot.design.encode.numeric_range import require_numeric_range
-from surefoot.design.write.output_frame import build_frame
 from surefoot.design.write.rewritable_table import RewritableTable
-from surefoot.design.write.shown_table import shown_table
 from surefoot.exceptions import InvalidTableError
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.column_settings import require_certainties, require_intervals
@@ -32,29 +30,16 @@ from surefoot.shift.prices import (
     shift_radius,
 )
 from surefoot.shift.scenarios import EXPECTED
+from surefoot.shift.shift_settings import ShiftSettings
 from surefoot.shift.shifting_columns import ShiftingColumns, read_shifting_columns
 from surefoot.shift.table_shift import TableShift, set_seeds
 
-# Columns that are named in print.
-_NAMED = 5
 # Places to which the paper rounds weights.
 PUBLISHED_DECIMALS = (0, 1)
 
 
-def _is(value: Any, usual: Any) -> bool:
-    return value is usual or (isinstance(value, (str, float)) and isinstance(usual, type(value)) and value == usual)
-
-
-def _short(value: Any) -> str:
-    """A setting on one line; of settings by column the first few."""
-    if not isinstance(value, Mapping) or len(value) <= _NAMED:
-        return repr(value)
-    first = ", ".join(f"{name!r}: {own!r}" for name, own in list(value.items())[:_NAMED])
-    return f"{{{first}, ... {len(value) - _NAMED} more}}"
-
-
 @dataclass(frozen=True, repr=False)
-class ShiftModel:
+class ShiftModel(ShiftSettings):
     """How sure each column of a table is to stay what it is.
 
     The shift of a numeric value lies within +-u with probability rho_x; a categorical value stays the same with probability
@@ -350,46 +335,6 @@ class ShiftModel:
         kappa = math.inf if self.label_certainty is None else label_price(float(self.label_certainty), self._scale)
         ends = {column.name: column.ends for column in columns.numeric if column.scale > 0 and math.isfinite(column.ends[0])}
         return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), label_weight=kappa, numeric_ranges=ends or None)
-
-    def to_frame(self, library: str | None = None) -> Any:
-        """What is said, a line each: ``parameter``, ``column`` (or "(all)") and ``value``; of pandas, where none is named."""
-        said = self._said()
-        heads = ("parameter", "column", "value")
-        return build_frame({head: [line[at] for line in said] for at, head in enumerate(heads)}, library)
-
-    def _said(self) -> list[tuple[str, str, str]]:
-        found: list[tuple[str, str, str]] = []
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if value is None or (isinstance(value, str) and value == one.default):
-                continue
-            by_column = value.items() if isinstance(value, Mapping) else [("(all)", value)]
-            found += [(one.name, str(column), str(own)) for column, own in by_column]
-        return found
-
-    def __repr__(self) -> str:
-        given = [(one.name, getattr(self, one.name)) for one in fields(self)]
-        usual = {one.name: one.default for one in fields(self)}
-        told = [(name, value) for name, value in given if name == "robustness" or not _is(value, usual[name])]
-        shown = [f"{name}={_short(value)}" for name, value in told]
-        return f"ShiftModel({', '.join(shown)})"
-
-    def _repr_html_(self) -> str:
-        return shown_table("What may shift", ("parameter", "column", "value"), self._said())
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name, as scikit-learn asks for them: a search may go over ``shift__numeric_certainty``."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    def set_params(self, **params: Any) -> Self:
-        """Give some parameters other values, as the searches of scikit-learn do with their own copy."""
-        wrong = sorted(set(params) - {one.name for one in fields(self)})
-        if wrong:
-            raise ValueError(f"a ShiftModel has no parameter {wrong[0]!r}; it has {', '.join(self.get_params())}.")
-        found = replace(self, **params)  # all of them are checked before one is taken
-        for name in params:
-            object.__setattr__(self, name, getattr(found, name))
-        return self
 
     def scaled(self, scale: float) -> ShiftModel:
         """The same with ``certainty_scale`` multiplied by a number: above 1 more cautious, below 1 less."""

@@ -16,7 +16,7 @@ from surefoot.design.write.shown_table import shown_table
 from surefoot.shift.stress.metrics import REWARDS
 
 # Lines that are printed: a screen full, with the headings of all scenarios.
-_LISTED = 24
+_LISTED = 18
 
 
 @dataclass(frozen=True, eq=False)
