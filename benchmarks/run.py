@@ -54,6 +54,7 @@ BENCHMARKS = {
     "inverse_prognoses": "bench_inverse_prognoses",
     "verdicts": "bench_verdicts",
     "verify_cost": "bench_verify_cost",
+    "doors": "bench_doors",
 }
 ALL = "all"
 HELP = ("-h", "--help")
