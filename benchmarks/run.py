@@ -52,6 +52,8 @@ BENCHMARKS = {
     "inverse_enumeration": "bench_inverse_enumeration",
     "inverse_samd": "bench_inverse_samd",
     "inverse_prognoses": "bench_inverse_prognoses",
+    "inverse_speed": "bench_inverse_speed",
+    "inverse_limits": "bench_inverse_limits",
     "verdicts": "bench_verdicts",
     "verify_cost": "bench_verify_cost",
     "doors": "bench_doors",

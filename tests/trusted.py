@@ -43,7 +43,9 @@ SHARED = {
 }
 
 # What an auditor has to read: lines of code of all modules together. It is to become 2,500; to let it grow is a decision.
-CEILING = 3106
+# 39 lines were added to judge the losses of programmes in blocks: one by one they took most of the time of a mixed-integer fit;
+# 154 for curvature_bounds: without them cards of five of a hundred columns have no proof that is short enough to be kept.
+CEILING = 3299
 
 # Tokens that are no code: a line that holds nothing else does not count.
 BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}

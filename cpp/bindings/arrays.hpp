@@ -76,5 +76,6 @@ void bind_support_search(nb::module_& module);
 void bind_axis_loss(nb::module_& module);
 void bind_binary_search(nb::module_& module);
 void bind_mirror_steps(nb::module_& module);
+void bind_boxed_search(nb::module_& module);
 
 }  // namespace surefoot::bindings

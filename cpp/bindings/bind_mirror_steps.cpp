@@ -19,6 +19,7 @@ struct BoundOptions {
 struct MirrorStepsResult {
   std::int64_t n_steps;
   std::vector<std::int8_t> flips;
+  std::vector<double> objectives;
   std::size_t n_unknowns;
 };
 
@@ -68,11 +69,11 @@ MirrorStepsResult make_steps(const BoundExamples& given, const BoundOptions& cho
   const std::size_t count = drawn.shape(0) * drawn.shape(1);
   for (std::size_t k = 0; k < count; ++k)
     require(0 <= drawn.data()[k] && drawn.data()[k] < examples.count, "an example that does not exist was drawn");
-  MirrorStepsResult result{0, std::vector<std::int8_t>(count * n), n};
+  MirrorStepsResult result{0, std::vector<std::int8_t>(count * n), std::vector<double>(drawn.shape(0)), n};
   nb::gil_scoped_release free;
-  result.n_steps =
-      mirror_steps(examples, chosen.options, {max_nodes, complete}, state, {multipliers.data(), decisions.data()}, drawn.data(),
-                   static_cast<std::int64_t>(drawn.shape(0)), static_cast<std::int64_t>(drawn.shape(1)), result.flips.data());
+  result.n_steps = mirror_steps(examples, chosen.options, {max_nodes, complete}, state, {multipliers.data(), decisions.data()},
+                                drawn.data(), static_cast<std::int64_t>(drawn.shape(0)),
+                                static_cast<std::int64_t>(drawn.shape(1)), result.flips.data(), result.objectives.data());
   return result;
 }
 
@@ -105,9 +106,11 @@ void bind_mirror_steps(nb::module_& module) {
       .def_ro("steps", &MirrorState::steps);
   nb::class_<MirrorStepsResult>(module, "MirrorStepsResult")
       .def_ro("n_steps", &MirrorStepsResult::n_steps)
-      .def_prop_ro("flips", [](const MirrorStepsResult& result) {
-        return to_numpy(std::vector<std::int8_t>(result.flips), result.n_unknowns);
-      });
+      .def_prop_ro(
+          "flips",
+          [](const MirrorStepsResult& result) { return to_numpy(std::vector<std::int8_t>(result.flips), result.n_unknowns); })
+      .def_prop_ro("objectives",
+                   [](const MirrorStepsResult& result) { return to_numpy(std::vector<double>(result.objectives)); });
   module.def("mirror_steps", &make_steps, nb::arg("examples"), nb::arg("options"), nb::arg("state"), nb::kw_only(),
              nb::arg("drawn"), nb::arg("max_nodes"), nb::arg("complete"), nb::arg("multipliers"), nb::arg("decisions"));
 }

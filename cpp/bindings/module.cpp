@@ -13,4 +13,5 @@ NB_MODULE(_native, module) {
   surefoot::bindings::bind_axis_loss(module);
   surefoot::bindings::bind_binary_search(module);
   surefoot::bindings::bind_mirror_steps(module);
+  surefoot::bindings::bind_boxed_search(module);
 }

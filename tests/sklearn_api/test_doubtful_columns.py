@@ -50,6 +50,8 @@ DRAWN = np.random.default_rng(0)
         ("dose", DOSES, "holds numbers as text ('0.00')"),
         ("dose", [*DOSES[1:], "?"], "holds numbers as text"),
         ("dose", [*DOSES[1:], "none left"], "but for 'none left'"),
+        ("rate", [f"{dose} %" for dose in DOSES], "Convert it, without what is no digit, for example with"),
+        ("price", [f"€{dose}" for dose in DOSES], "holds numbers as text ('€0.00')"),
     ],
 )
 def test_one_warning_names_the_column_and_what_to_do(name: str, values: Any, words: str) -> None:

@@ -27,8 +27,9 @@ class MirrorStepper {
     read_point();
   }
 
-  // Whether the step was made; `flips` receives the decisions of the batch.
-  bool step(const std::int64_t* drawn, std::int64_t batch, std::int8_t* flips) {
+  // Whether the step was made; `flips` receives the decisions of the batch, `objective` kappa R plus their mean loss.
+  bool step(const std::int64_t* drawn, std::int64_t batch, std::int8_t* flips, double& objective) {
+    losses_ = 0;
     std::fill(gradient_.begin(), gradient_.end(), 0.0);
     for (std::size_t k = 0; k < n_; ++k) {
       cost_[k] = 0;
@@ -36,11 +37,14 @@ class MirrorStepper {
     }
     for (std::int64_t b = 0; b < batch; ++b)
       if (!add_gradient(static_cast<std::size_t>(drawn[b]), flips + b * examples_.n_unknowns)) return false;
+    double regularizer = 0;
     for (std::size_t j = 0; j < p_; ++j) {
       const double away = theta_[j] - options_.center[j];
       const double sign = away > 0 ? 1.0 : (away < 0 ? -1.0 : 0.0);
+      regularizer += options_.squares ? 0.5 * away * away : std::abs(away);
       gradient_[j] = gradient_[j] / static_cast<double>(batch) + options_.kappa * (options_.squares ? away : sign);
     }
+    objective = options_.kappa * regularizer + losses_ / static_cast<double>(batch);
     ++state_.steps;
     const double weight = options_.linear_average ? static_cast<double>(state_.steps) : 1.0;
     state_.mass += weight;
@@ -88,6 +92,7 @@ class MirrorStepper {
                                 table};
     const BinarySearchResult& found = search_.search(program, {cutoff, limits_.max_nodes}, memory_.multipliers + i * m);
     if (limits_.complete && !found.complete) return false;
+    losses_ += value + found.value;
     if (found.found)
       for (std::size_t k = 0; k < n_; ++k) last[k] = static_cast<std::int8_t>(found.flips[k]);
     else if (!known) {
@@ -150,6 +155,7 @@ class MirrorStepper {
   ForwardMemory memory_;
   const MirrorParameters& parameters_;
   std::size_t p_, n_;
+  double losses_ = 0;
   std::vector<double> theta_, gradient_, gain_, cost_;
   std::vector<std::size_t> signed_;
   BinarySearch search_;
@@ -159,10 +165,10 @@ class MirrorStepper {
 
 std::int64_t mirror_steps(const BinaryExamples& examples, const MirrorOptions& options, const ForwardLimits& limits,
                           MirrorState& state, ForwardMemory memory, const std::int64_t* drawn, std::int64_t n_steps,
-                          std::int64_t batch, std::int8_t* flips, const MirrorParameters& parameters) {
+                          std::int64_t batch, std::int8_t* flips, double* objectives, const MirrorParameters& parameters) {
   MirrorStepper stepper(examples, options, limits, state, memory, parameters);
   for (std::int64_t t = 0; t < n_steps; ++t)
-    if (!stepper.step(drawn + t * batch, batch, flips + t * batch * examples.n_unknowns)) return t;
+    if (!stepper.step(drawn + t * batch, batch, flips + t * batch * examples.n_unknowns, objectives[t])) return t;
   return n_steps;
 }
 

@@ -49,10 +49,12 @@ TEST(a_euclidean_step_moves_against_the_slope_of_the_worst_decision) {
   std::vector<std::int8_t> decisions(2, -1);
   const std::vector<std::int64_t> drawn{0};
   std::vector<std::int8_t> flips(2);
+  std::vector<double> objectives(1);
   CHECK(mirror_steps(two.examples(), two.options(false), {1 << 20, true}, at, {multipliers.data(), decisions.data()},
-                     drawn.data(), 1, 1, flips.data()) == 1);
+                     drawn.data(), 1, 1, flips.data(), objectives.data()) == 1);
   CHECK(flips[0] == 1 && flips[1] == 1);
   CHECK(std::abs(at.iterate[0] - 0.5) < 1e-15 && at.iterate[1] == 0.0);  // theta_2 would be -0.5: clipped
+  CHECK(objectives[0] == 2.0);
   CHECK(at.steps == 1 && at.mass == 1.0 && at.mean[0] == 0.0);
 }
 
@@ -63,8 +65,9 @@ TEST(an_exponentiated_step_multiplies) {
   std::vector<std::int8_t> decisions(2, -1);
   const std::vector<std::int64_t> drawn{0};
   std::vector<std::int8_t> flips(2);
+  std::vector<double> objectives(1);
   mirror_steps(two.examples(), two.options(true), {1 << 20, true}, at, {multipliers.data(), decisions.data()}, drawn.data(), 1,
-               1, flips.data());
+               1, flips.data(), objectives.data());
   CHECK(std::abs(std::exp(at.iterate[0]) - 0.2 * std::exp(0.5)) < 1e-14);
   CHECK(std::abs(std::exp(at.iterate[1]) - 0.3 * std::exp(-0.5)) < 1e-14);
 }
@@ -76,11 +79,12 @@ TEST(steps_that_must_be_complete_end_where_nodes_run_out) {
   std::vector<std::int8_t> decisions(2, -1);
   const std::vector<std::int64_t> drawn{0, 0};
   std::vector<std::int8_t> flips(4);
+  std::vector<double> objectives(2);
   CHECK(mirror_steps(two.examples(), two.options(false), {1, true}, at, {multipliers.data(), decisions.data()}, drawn.data(), 2,
-                     1, flips.data()) == 0);
+                     1, flips.data(), objectives.data()) == 0);
   CHECK(at.steps == 0 && at.iterate[0] == 0.0);
   // Otherwise the response stands in, and the point stays.
   CHECK(mirror_steps(two.examples(), two.options(false), {1, false}, at, {multipliers.data(), decisions.data()}, drawn.data(),
-                     2, 1, flips.data()) == 2);
+                     2, 1, flips.data(), objectives.data()) == 2);
   CHECK(at.steps == 2 && at.iterate[0] == 0.0 && flips[0] == -1);
 }

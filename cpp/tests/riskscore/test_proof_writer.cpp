@@ -133,10 +133,42 @@ class Reader {
         if (m > k && mark[m] != code(CandidateMark::excluded)) later.push_back(gain(m));
       }
       const double limit = threshold(columns.size() + 1);
-      if (mark[k] == code(CandidateMark::excluded)) claim(base - gain(k) - most_of(others, room - 1) >= limit);
-      if (mark[k] == code(CandidateMark::not_first)) claim(base - gain(k) - most_of(later, room - 1) >= limit);
+      const bool excluded = mark[k] == code(CandidateMark::excluded);
+      if (excluded || mark[k] == code(CandidateMark::not_first))
+        claim(base - gain(k) - most_of(excluded ? others : later, room - 1) >= limit ||
+              (room <= 2 && !any_better(columns, list, mark, k)));
       if (mark[k] == code(CandidateMark::twin)) check_twin(node, node.list[k]);
     }
+  }
+
+  // Where slopes do not rule a candidate out, its curvature must, which bounds all cards of one or two columns more.
+  bool any_better(const std::vector<int>& columns, const std::vector<int>& list, const std::int32_t* mark, std::size_t k) {
+    std::vector<int> support = columns;
+    support.push_back(list[k]);
+    if (better_card(support)) return true;
+    if (static_cast<int>(support.size()) == problem_.max_size) return false;
+    support.push_back(0);
+    for (std::size_t m = 0; m < list.size(); ++m) {
+      if (m == k || (mark[k] != code(CandidateMark::excluded) && (m < k || mark[m] == code(CandidateMark::excluded)))) continue;
+      support.back() = list[m];
+      if (better_card(support)) return true;
+    }
+    return false;
+  }
+
+  bool better_card(const std::vector<int>& support) {
+    std::vector<double> card(support.size() + 1);
+    const double limit = threshold(support.size());
+    const std::function<bool(std::size_t)> any = [&](std::size_t j) {
+      if (j == card.size()) return plane_at(problem_, support, card.data()).loss < limit;
+      const int low = j ? -most_points : proof_.intercept_lower, high = j ? most_points : proof_.intercept_upper;
+      for (int value = low; value <= high; ++value) {
+        card[j] = value;
+        if (any(j + 1)) return true;
+      }
+      return false;
+    };
+    return any(0);
   }
 
   void check_twin(const Node& node, int e) {

@@ -189,6 +189,7 @@ def _content(found: Comparison) -> dict[str, Any]:
         "extra": list(found.extra),
         "retyped": list(found.retyped),
         "identifiers": list(found.identifiers),
+        "unknown": list(found.unknown),
         "remarks": list(found.remarks),
     }
     if parts is not None:

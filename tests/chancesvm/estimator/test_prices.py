@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import surefoot as sf
 from surefoot import ChanceConstrainedSVC, ConvergenceLimitWarning, SingleSampleWarning, WeakModelWarning
@@ -94,6 +98,18 @@ def test_repeated_rows_and_a_weight_of_2_are_one_problem_for_rows_and_clusters()
         twice = ChanceConstrainedSVC(**model.get_params()).fit(np.vstack((X, X)), np.append(y, y))
         weighted = model.fit(X, y, sample_weight=np.full(y.size, 2.0))
         assert weighted.certificate_.upper_bound == pytest.approx(twice.certificate_.upper_bound, rel=3e-8)
+
+
+@pytest.mark.parametrize("units", ["as they come", "standard"])
+def test_defaults_are_as_good_as_svc_on_diagnoses(units: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    if units == "standard":
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+    ours = ChanceConstrainedSVC(batches="rows").fit(X[::2], y[::2])
+    theirs = make_pipeline(StandardScaler(), SVC()).fit(X[::2], y[::2])
+    assert ours.certificate_.verified
+    assert ours.score(X[1::2], y[1::2]) >= theirs.score(X[1::2], y[1::2]) - 0.01
+    assert ours.score(X[1::2], y[1::2]) > 0.95
 
 
 def test_no_groups_are_said_once_unless_rows_are_meant() -> None:

@@ -104,3 +104,10 @@ def test_without_gaps_the_policy_changes_nothing() -> None:
     X = np.nan_to_num(X)
     first, second = (ChanceConstrainedSVC(missing=missing).fit(X, y, groups=groups) for missing in ("raise", "drop"))
     assert first.certificate_.problem_digest == second.certificate_.problem_digest
+
+
+def test_the_error_about_gaps_says_that_they_can_be_left_out() -> None:
+    rows = np.arange(20.0).reshape(10, 2)
+    rows[3, 0] = np.nan
+    with pytest.raises(InvalidTableError, match=r"first in row 3. .* missing='drop', which leaves them out, or an imputer"):
+        ChanceConstrainedSVC().fit(rows, np.arange(10) % 2)

@@ -89,7 +89,7 @@ def test_thousands_of_batches_join_as_they_are_needed():
     # The first batch is no point, or another solver would be asked.
     samples, starts = np.vstack((samples[:1] + 0.01, samples)), np.append(0, np.arange(2, count + 2))
     problem = ChanceSVMProblem(samples, starts, labels, np.ones(count), np.full(count, 0.5), Kernel("rbf"))
-    few = EllipsoidCutParameters(whole=WholeEllipsoidParameters(most_batch_samples=0))
+    few = EllipsoidCutParameters(whole=WholeEllipsoidParameters(most_batch_samples=0, most_long_batch_samples=0))
     outcome = EllipsoidCuts(few).solve(problem, SolveOptions(tolerance=1e-5))
     assert outcome.status is Status.OPTIMAL
     assert outcome.iterations > 1

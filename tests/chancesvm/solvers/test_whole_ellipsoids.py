@@ -33,7 +33,7 @@ from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 
 ALWAYS = EllipsoidCutParameters(whole=WholeEllipsoidParameters(least_samples=0))
-NEVER = EllipsoidCutParameters(whole=WholeEllipsoidParameters(most_batch_samples=0))
+NEVER = EllipsoidCutParameters(whole=WholeEllipsoidParameters(most_batch_samples=0, most_long_batch_samples=0))
 
 
 def uneven_inputs(seed: int, count: int = 24, violation: float = 0.3, cost: float = 3.0) -> ChanceSVMProblem:
@@ -55,7 +55,7 @@ def uneven_inputs(seed: int, count: int = 24, violation: float = 0.3, cost: floa
 def test_conjugate_gradients_solve_newtons_system(seed: int, spread: float) -> None:
     rng = np.random.default_rng(seed)
     problem = uneven_inputs(seed, count=10)
-    parameters = GramObjectiveParameters(n_landmarks=12, residual_fraction=1e-4, max_steps=200)
+    parameters = GramObjectiveParameters(most_landmarks=12, samples_a_landmark=1, residual_fraction=1e-4, max_steps=200)
     objective = GramObjective(problem, problem.kernel_matrix(), parameters)
     size = problem.n_samples
     quadratic = np.stack([objective.at(row)[1] for row in np.eye(size)])
@@ -87,7 +87,7 @@ def test_conjugate_gradients_solve_newtons_system(seed: int, spread: float) -> N
 def test_conjugate_gradients_end_when_the_time_is_over() -> None:
     problem = uneven_inputs(7)
     asked: list[int] = []
-    parameters = GramObjectiveParameters(n_landmarks=3, residual_fraction=1e-6)
+    parameters = GramObjectiveParameters(most_landmarks=3, samples_a_landmark=1, residual_fraction=1e-6)
     objective = GramObjective(problem, problem.kernel_matrix(), parameters, lambda: bool(asked.append(1)) or len(asked) > 3)
     cones = Cones(problem.n_batches, objective.batch)
     centre = np.concatenate((np.ones(problem.n_batches), np.zeros(objective.batch.size)))
@@ -133,7 +133,11 @@ def test_radii_large_batches_and_kernels_of_zeros_are_left_to_cutting_planes() -
 
     assert taken(problem)
     assert not taken(problem, WholeEllipsoidParameters())
-    assert not taken(problem, replace(ALWAYS.whole, most_batch_samples=4))
+    assert not taken(problem, replace(ALWAYS.whole, most_batch_samples=4, most_long_batch_samples=4))
+    # Long ellipsoids need most of their directions, so that larger batches are taken whole.
+    only_long = replace(ALWAYS.whole, most_batch_samples=4)
+    assert taken(problem, only_long)
+    assert not taken(replace(problem, violation=np.full(24, 0.5)), only_long)
     assert not taken(replace(problem, mean_radius=np.full(24, 0.1)))
     zeros = replace(problem, samples=np.zeros((problem.n_samples,) * 2), kernel=Kernel("precomputed"))
     assert not taken(zeros)

@@ -103,6 +103,17 @@ def test_looking_alike_is_no_other_decision() -> None:
     assert decision_turn(ForwardOracle(), alone, np.array([1.0, 1.0])).least == 180.0
 
 
+def test_a_cost_along_a_difference_turns_by_less_than_a_right_angle() -> None:
+    """The sine of that angle is 1 to all digits: 90 degrees were said, where the decision changes before."""
+    cost, degrees = np.array([np.cos(1e-9), np.sin(1e-9)]), np.degrees(np.pi / 2 - 1e-9)
+    listed = forward.FiniteChoice().instance(0, np.array([[0.0, 0.0], [1.0, 0.0]]))
+    corner = forward.LinearProgram(upper=1.0).instance(0, (np.empty((0, 2)), np.empty(0)))
+    for instance, nearest in ((listed, degrees), (corner, np.degrees(1e-9))):
+        turn = decision_turn(ForwardOracle(), instance, cost)
+        assert turn.least == turn.most == pytest.approx(nearest, rel=1e-12)
+    assert turn.least < 90 and decision_turn(ForwardOracle(), listed, cost).least < 90
+
+
 def test_leaving_one_out_is_what_it_says() -> None:
     signals, responses = offers(8, noise=0.3)
     model = InverseOptimizer(forward.FiniteChoice(), kappa=0.01).fit(signals, responses)

@@ -19,6 +19,7 @@ from surefoot.inverse import InverseOptimizer, forward
 from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
 from surefoot.inverse.exact.parameters import MinimumEllipsoidParameters
 from surefoot.inverse.forward import FiniteChoice, Knapsack, ShortestPath
+from surefoot.inverse.oracle.boxed_batch import BoxedBatch
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.oracle.milp_branch_and_bound import BranchAndBound
@@ -137,13 +138,16 @@ def _two_machines() -> tuple[list[Any], list[Any]]:
 )
 def test_every_search_of_every_approach_has_an_end(monkeypatch: pytest.MonkeyPatch, approach: str) -> None:
     given: list[float] = []
-    real = BranchAndBound.search
 
-    def looked_at(*args: Any, **kwargs: Any) -> Any:
-        given.append(kwargs["seconds"])
-        return real(*args, **kwargs)
+    def looked_at(real: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given.append(kwargs["seconds"] if "seconds" in kwargs else args[3])
+            return real(*args, **kwargs)
 
-    monkeypatch.setattr(BranchAndBound, "search", looked_at)
+        return call
+
+    for kind, name in ((BranchAndBound, "search"), (BoxedBatch, "worst"), (BoxedBatch, "proofs")):
+        monkeypatch.setattr(kind, name, looked_at(getattr(kind, name)))
     signals, responses = _two_machines()
     model = InverseOptimizer(
         forward.MixedIntegerProgram(continuous_bounds=(0.0, 3.0)), approach=approach, distance=("none", "l1"), time_limit=50.0

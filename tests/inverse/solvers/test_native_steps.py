@@ -49,8 +49,8 @@ def test_native_steps_are_those_of_python(
     steps_ = NativeSteps.of(problem, ours)
     assert steps_ is not None
     steps = Draws(switches, problem.n_examples).next(40)
-    made, points = steps_.advance(ours, steps[:25])
-    rest, more = steps_.advance(ours, steps[25:])
+    made, points, _ = steps_.advance(ours, steps[:25])
+    rest, more, _ = steps_.advance(ours, steps[25:])
     assert (made, rest) == (25, 15)
     oracle = ForwardOracle()
     for row in steps:
@@ -85,7 +85,7 @@ def test_a_search_of_few_nodes_takes_the_response_where_it_finds_nothing() -> No
     run = MirrorDescent(MirrorSwitches(batch_size=1, update="euclidean")).begin(problem)
     steps_ = NativeSteps.of(problem, run)
     assert steps_ is not None
-    made, points = steps_.advance(run, np.arange(9)[:, None], 1e-9)
+    made, points, _ = steps_.advance(run, np.arange(9)[:, None], 1e-9)
     assert made == 9 and np.isnan(points).all()
 
 

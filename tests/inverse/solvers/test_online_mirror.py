@@ -117,3 +117,24 @@ def test_a_failing_forward_solver_changes_nothing() -> None:
         online.observe(broken)
     np.testing.assert_array_equal(online.theta, theta)
     assert online.regret == regret and online.n_seen == 1
+
+
+@pytest.mark.parametrize(
+    ("prior", "update", "regularizer"), [("nonnegative", "euclidean", "l2"), ("simplex", "exponentiated", "l1")]
+)
+def test_a_block_of_examples_is_learned_as_if_they_came_one_by_one(prior: Any, update: str, regularizer: str) -> None:
+    problem = stream(40, prior=prior, regularizer=regularizer, kappa=0.1)
+    block, single = (OnlineMirror(MirrorDescent(MirrorSwitches(update=update)), problem) for _ in range(2))
+    assert block.observe_block(problem.examples[:30]) == 30 and block.observe_block(problem.examples[30:]) == 10
+    for example in problem.examples:
+        single.observe(example)
+    np.testing.assert_allclose(block.answer, single.answer, atol=1e-11)
+    assert (block.incurred, block.regret) == pytest.approx((single.incurred, single.regret), abs=1e-8)
+    assert block.n_seen == single.n_seen == 40
+
+
+def test_what_is_no_set_of_a_few_0_1_unknowns_is_not_learned_in_blocks() -> None:
+    problem = stream(3, prior="nonnegative", kappa=0.1)
+    online = OnlineMirror(MirrorDescent(), problem)
+    opaque = CallableProblem(np.ones_like, n_unknowns=4, binary=True).example(7, None, np.ones(4))
+    assert online.observe_block([*problem.examples, opaque]) == 0 and online.n_seen == 0

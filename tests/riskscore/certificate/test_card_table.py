@@ -281,3 +281,19 @@ def test_a_budget_does_not_forgive_what_other_rules_forbid_and_claims_say_how_cl
     for rule, closely in ((budget, True), (FairRule((0,), 0.0, 1.0), True), (GroupRule((0, 1, 2), least=1), False)):
         claim = certify_risk_score(problem_with(rule), card, None, 1e-9).claim
         assert ("and these rules (risks, rates and costs to 1e-9)" in claim) == closely
+
+
+def test_mean_risks_of_groups_are_held_against_what_was_observed() -> None:
+    """Of the rows with 0 in column 0 a third are positive, of the others three quarters."""
+    for points, label, most, kept in (
+        (0, 0.0, 0.41, False),  # risks of a half: 1/6 too large, and 1/4 too small
+        (0, 0.0, 0.42, True),
+        (0, 1.0, 0.0, True),
+        (2, 0.0, 0.03, False),  # a half, and 0.8808: 0.1667 and 0.1308 too large
+        (2, 0.0, 0.04, True),
+        (2, 1.0, 0.37, False),
+        (2, -1.0, 0.39, True),
+    ):
+        problem = problem_with(FairRiskRule((0,), label, most), weights=np.full(7, 1 / 7))
+        card = RiskScore(0, np.array([points, 0, 0]))
+        assert CardTable(problem).flaw_of(card) == ("" if kept else "the card breaks a rule") and problem.admits(card) == kept

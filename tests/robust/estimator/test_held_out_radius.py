@@ -98,6 +98,15 @@ def test_more_rows_than_the_rule_needs_are_not_asked() -> None:
     assert twice.sampling_error_.held_out is None
 
 
+def test_a_premium_beyond_the_whole_loss_is_doubted_with_more_rows_too() -> None:
+    X, _ = decided(700)
+    told_apart = X["strong"] == "yes"
+    model = sf.RobustLogisticRegression().fit(X, told_apart)
+    told = model.sampling_error_.held_out
+    assert told is not None and told.multiple < 1 and told.loss < 0.5 * told.rule_loss
+    assert "rows held out in turn" in model.radius_reason_ and model.certificate_.verified
+
+
 def test_a_class_of_one_row_cannot_be_held_out() -> None:
     X, y = decided(40)
     y[:] = False

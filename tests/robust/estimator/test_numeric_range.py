@@ -48,6 +48,21 @@ def test_shares_may_be_written_in_several_ways(patients, fitted, said):
     assert np.array_equal(other.ground_cost_.numeric_ranges, fitted.ground_cost_.numeric_ranges)
 
 
+def test_widened_ends_are_round_and_flags_and_shares_stay_within_0_and_1():
+    rows = pd.DataFrame({"days": [1.0, 5.0, 40.2, 95.0] * 10, "smoker": [0, 1, 1, 0] * 10, "tiny": [1e9, 1e9 + 2e-7] * 20})
+    ends = (
+        sf.ShiftModel(numeric_certainty=0.9, numeric_range="observed +- 10 %", categorical_features=[])
+        .calibrate(rows)
+        .numeric_ranges
+    )
+    assert ends["days"] == (-8.4, 104.4)
+    assert ends["smoker"] == (0.0, 1.0)
+    assert ends["tiny"][0] <= 1e9 and ends["tiny"][1] >= 1e9 + 2e-7
+    said = sf.RobustLogisticRegression(radius=0.1, numeric_range="observed +- 10 %")
+    told = str(said.fit(rows[["days", "smoker"]], [0, 0, 1, 1] * 10).worst_case(rows[["days", "smoker"]], [0, 0, 1, 1] * 10))
+    assert "999" not in told and "-0.1" not in told
+
+
 def test_words_are_for_all_columns_and_columns_left_out_have_no_range(patients):
     X, y = patients
     everywhere = sf.RobustLogisticRegression(numeric_range="observed").fit(X, y).ground_cost_.numeric_ranges

@@ -164,6 +164,24 @@ def test_a_table_that_the_model_refuses_is_still_compared_and_the_reason_said(ro
     assert quick(X, X_b, model=robust).unjudged == ""
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_that_the_model_was_not_fitted_to_are_named_and_do_not_stop_it(robust: Any, library: str) -> None:
+    X_b, y_b = applications(1, 300)
+    tables = X.assign(repaid=Y, month=3), X_b.assign(branch="A", month=4)
+    if library == "polars":
+        tables = tuple(map(pytest.importorskip("polars").from_pandas, tables))
+    elif library == "pyarrow":
+        tables = tuple(map(pytest.importorskip("pyarrow").Table.from_pandas, tables))
+    found, plain = quick(*tables, Y, y_b, robust), quick(X, X_b, Y, y_b, robust)
+    assert found.unknown == ("repaid", "month", "branch") and found.extra == ()
+    assert "the model was not fitted to the columns 'repaid', 'month', 'branch'." in repr(found)
+    assert found.decomposition == plain.decomposition and found.lines == plain.lines
+    encode = make_column_transformer((OneHotEncoder(), ["channel"]), remainder="passthrough")
+    pipeline = make_pipeline(encode, sf.RobustLogisticRegression(radius=0.02))
+    behind = quick(*(X.assign(month=3), X_b.assign(month=4)), Y, y_b, pipeline.fit(X, Y))
+    assert behind.decomposition is not None and behind.unknown == ("month",)
+
+
 def test_labels_that_the_model_does_not_know_and_models_that_are_not_fitted_are_refused(robust: Any) -> None:
     X_b, _ = applications(1, 100)
     with pytest.raises(sf.InvalidTableError, match="y_b, row 0: 'late' is none of the classes"):

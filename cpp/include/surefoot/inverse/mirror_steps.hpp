@@ -79,8 +79,9 @@ struct ForwardMemory {
 
 // Makes `n_steps` steps with `batch` examples each (`drawn`, step after step) and returns how many were made. `flips` receives
 // the decisions, one row of n_unknowns per example drawn; -1 where nothing better than the response, of value 0, was found.
+// `objectives` receives kappa R plus the mean loss of the batch at the point before every step, as the searches have it.
 std::int64_t mirror_steps(const BinaryExamples& examples, const MirrorOptions& options, const ForwardLimits& limits,
                           MirrorState& state, ForwardMemory memory, const std::int64_t* drawn, std::int64_t n_steps,
-                          std::int64_t batch, std::int8_t* flips, const MirrorParameters& parameters = {});
+                          std::int64_t batch, std::int8_t* flips, double* objectives, const MirrorParameters& parameters = {});
 
 }  // namespace surefoot

@@ -8,6 +8,10 @@
 namespace surefoot {
 namespace {
 
+// Of the certificate (subset_counts.py): cells are tabled for supports up to this size, counts are exact below this number.
+constexpr int most_even_columns = 7;
+constexpr double most_even_rows = 1 << 24;
+
 int table_depth(int n_columns, int max_size) {
   int depth = std::min(max_size, tree_parameters.max_counted_columns);
   while (depth > 2 && SubsetCounts::size(n_columns, depth) > tree_parameters.max_counts) --depth;
@@ -18,7 +22,19 @@ int table_depth(int n_columns, int max_size) {
 
 BinaryTree::BinaryTree(const RawTable& table, const std::vector<int>& order, const ColumnLimits& limits, int max_size,
                        int n_threads, const std::atomic<bool>& stop)
-    : bits_(table, order), counts_(bits_, table_depth(bits_.n_columns(), max_size), n_threads, stop), limits_(limits) {}
+    : bits_(table, order), counts_(bits_, table_depth(bits_.n_columns(), max_size), n_threads, stop), limits_(limits) {
+  const double n = bits_.n_columns();
+  n_largest_ = n * (n - 1) * (n - 2) * (n - 3) / 24;
+  even_ = max_size <= most_even_columns && static_cast<double>(table.n_rows) < most_even_rows && bits_.one_weight_each();
+}
+
+const double* BinaryTree::pair_weights(const Node& node, int subset, int e) const {
+  int set[max_card_size], size = 0;
+  for (int j = 0; j < node.depth; ++j)
+    if (subset >> j & 1) set[size++] = node.columns[j];
+  set[size++] = e;
+  return counts_.row(set, size).total;
+}
 
 void BinaryTree::open_root(const double* point, Node& root) const {
   root.depth = 0;

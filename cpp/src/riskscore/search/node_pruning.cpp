@@ -47,12 +47,12 @@ class LargestSum {
   double largest_[max_coordinates + 1] = {};
 };
 
+}  // namespace
+
 bool twin_in_prefix(const PrefixFit& node, const ColumnOrder& order, int e) {
   const int twin = order.twin[static_cast<std::size_t>(e)];
   return twin < 0 || std::find(node.columns, node.columns + node.depth, twin) != node.columns + node.depth;
 }
-
-}  // namespace
 
 void prune_candidates(const PrefixFit& node, const ColumnLimits& limits, const ColumnOrder& order, double threshold, int budget,
                       CandidateList& list, std::int32_t* marks) {

@@ -93,6 +93,10 @@ void BitColumns::shared_weight(const std::uint64_t* a, const std::uint64_t* b, d
   positive = of_positive;
 }
 
+bool BitColumns::one_weight_each() const {
+  return segments_.size() < 2 || (segments_.size() == 2 && segments_[0].positive != segments_[1].positive);
+}
+
 void BitColumns::all_weight(double& total, double& positive) const {
   total = positive = 0;
   for (const Segment& segment : segments_) {

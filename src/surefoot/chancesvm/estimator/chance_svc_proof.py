@@ -151,7 +151,8 @@ def _given_moments(X: Any, sample_weight: Any, groups: Any) -> tuple[Any, Any]:
 
 def number_table(X: Any, settings: SVMSettings) -> Any:
     """A table of numbers; a square one if it is that of a precomputed kernel."""
-    table = read_number_table(X, REMEDIES)
+    dropped = replace(REMEDIES, gap=f"missing='drop', which leaves them out, or {REMEDIES.gap}")
+    table = read_number_table(X, REMEDIES if settings.precomputed else dropped)
     if settings.precomputed and table.n_rows != len(table.names):
         raise ValueError(
             f"Precomputed matrix must be a square matrix. Input is a {table.n_rows}x{len(table.names)} matrix: row i holds "

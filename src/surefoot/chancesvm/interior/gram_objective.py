@@ -121,7 +121,10 @@ class GramObjective:
     def products(self, coefficients: FloatArray) -> FloatArray:
         """K c in single precision."""
         largest = float(np.abs(coefficients).max()) or 1.0
-        return np.asarray(self.single @ (coefficients / largest).astype(np.float32), dtype=np.float64) * (largest * self.size)
+        scaled = (coefficients / largest).astype(np.float32)
+        # One triangle of it: large matrices take as long as it takes to read them.
+        found = scipy.linalg.blas.ssymv(1.0, self.single.T, scaled, lower=0)
+        return np.asarray(found, dtype=np.float64) * (largest * self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +258,7 @@ def _landmark_features(problem: ChanceSVMProblem, gram: FloatArray, parameters: 
     """F of the module docstring, with landmarks drawn evenly from all batches."""
     rng = np.random.default_rng(0)
     order = np.argsort(problem.batch + rng.random(problem.n_samples), kind="stable")
-    count = min(parameters.n_landmarks, problem.n_samples)
+    count = max(min(parameters.most_landmarks, problem.n_samples // parameters.samples_a_landmark), 1)
     places = np.unique(order[np.linspace(0, problem.n_samples - 1, count).astype(np.int64)])
     places = places[independent(gram[np.ix_(places, places)])]
     root = np.linalg.cholesky(gram[np.ix_(places, places)])

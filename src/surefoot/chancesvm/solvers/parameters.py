@@ -66,8 +66,10 @@ class GramObjectiveParameters:
     """Newton's systems of whole ellipsoids, see :mod:`surefoot.chancesvm.interior.gram_objective`."""
 
     # Landmarks of the preconditioner: the quadratic cost of a factorisation against steps. 256 take as long at C = 1, and twice
-    # as long at C = 1000 (320 inputs of 10 rows).
-    n_landmarks: int = 384
+    # as long at C = 1000 (320 inputs of 10 rows). Of fewer samples one in eight: with 384, fits of 70 such inputs take 1.5 to
+    # 1.9 times as long, those of 160 inputs 1.2 to 1.4 times.
+    most_landmarks: int = 384
+    samples_a_landmark: int = 8
     # Over the mean diagonal: what keeps rounding from making the preconditioner indefinite.
     lift: float = 1e-10
     # Steps of conjugate gradients end at this fraction of the right-hand side, in the norm of the preconditioner, or after so
@@ -81,9 +83,12 @@ class WholeEllipsoidParameters:
     """Whole ellipsoids at once, see :mod:`surefoot.chancesvm.solvers.whole_ellipsoids`."""
 
     # Samples of the smallest table, and of the largest batch: cutting planes are as fast for fewer samples, and blocks of
-    # larger batches take longer than the rest.
+    # larger batches take longer than the rest, but for violations of 0.3 and below (tau from 1.5 on), whose ellipsoids need
+    # most of their directions: 50 inputs of 62 rows take 1 s instead of 6 at 0.1, and would take 1 s instead of 0.5 at 0.5.
     least_samples: int = 600
     most_batch_samples: int = 40
+    most_long_batch_samples: int = 64
+    long_tau: float = 1.5
     # Bounds the longest squared norm of a sample, beyond which squares of costs and norms leave double precision.
     norms: tuple[float, float] = (1e-100, 1e100)
     # Over the tolerance, of the interior-point method's own gap.

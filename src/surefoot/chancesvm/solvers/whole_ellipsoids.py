@@ -81,6 +81,8 @@ def whole_ellipsoids(run: PlaneRun, space: FeatureSpace, parameters: WholeEllips
 
 
 def _is_even(problem: ChanceSVMProblem, parameters: WholeEllipsoidParameters) -> bool:
-    """Whether blocks as large as the largest batch are mostly full, and small."""
+    """Whether blocks as large as the largest batch are mostly full, and small for how long the ellipsoids are."""
     largest = int(problem.sizes.max())
-    return largest <= parameters.most_batch_samples and largest * problem.n_batches <= 2 * problem.n_samples
+    is_long = float(np.median(problem.tau)) >= parameters.long_tau
+    most = parameters.most_long_batch_samples if is_long else parameters.most_batch_samples
+    return largest <= most and largest * problem.n_batches <= 2 * problem.n_samples

@@ -2,7 +2,8 @@
 
 (18, 100)            from 18 to 100
 "observed"           from the smallest to the largest number among the rows
-"observed +- 10 %"   the same, wider at either end by a tenth of the way between them ("±" is understood too)
+"observed +- 10 %"   the same, wider at either end by a tenth of the way between them ("±" is understood too); rows from
+                     0 to 1, as of a flag or a share, have these ends
 None                 no range
 """
 
@@ -15,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _OBSERVED = re.compile(r"\s*observed\s*(?:(?:±|\+-|\+/-)\s*([0-9]+(?:\.[0-9]*)?)\s*%\s*)?")
+# Digits of the way between both ends to which widened ones are rounded: what is said in tenths does not end in ...999999.
+_DIGITS = 12
 _FORMS = 'use two numbers such as (18, 100), "observed", or "observed +- 10 %"'
 
 
@@ -40,7 +43,12 @@ def range_of(spec: Any, low: float, high: float) -> tuple[float, float]:
         words = _OBSERVED.fullmatch(spec)
         assert words is not None, "ranges are checked when parameters are"
         wider = float(words.group(1) or 0.0) / 100.0 * (high - low)
-        return float(low - wider), float(high + wider)
+        if wider == 0 or (low, high) == (0, 1):
+            return float(low), float(high)
+        if not math.isfinite(wider):
+            return float(low - wider), float(high + wider)
+        places = _DIGITS - math.ceil(math.log10(high - low))
+        return float(min(low, round(low - wider, places))), float(max(high, round(high + wider, places)))
     return float(spec[0]), float(spec[1])
 
 

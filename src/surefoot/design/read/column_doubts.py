@@ -18,6 +18,8 @@ from surefoot.design.read.written_values import MISSING_TOKENS, is_date_text, is
 
 # Numbers of text up to which they may well be codes, such as months, grades or shoe sizes; not tuned.
 MOST_CODES = 20
+# What stands before or behind amounts and shares.
+UNIT_SIGNS = "%$€£ "
 
 
 def doubt_of_levels(label: str, levels: Sequence[Level], n_rows: int) -> str | None:
@@ -42,13 +44,14 @@ def doubt_of_levels(label: str, levels: Sequence[Level], n_rows: int) -> str | N
             f"{label} holds dates as text ({texts[0]!r}), and every one of its {len(texts):,} dates is a level of its own. "
             f"Convert it to what matters, such as days since some date, or leave it out, {keep}"
         )
-    numbers = [text for text in texts if is_number_text(text)]
+    numbers = [text for text in texts if is_number_text(text.strip(UNIT_SIGNS))]
     if len(numbers) > MOST_CODES and len(numbers) >= GUESS.numeric_fraction * len(texts):
-        other = next((text for text in texts if not is_number_text(text)), None)
+        other = next((text for text in texts if not is_number_text(text.strip(UNIT_SIGNS))), None)
+        bare = "" if numbers[0] == numbers[0].strip(UNIT_SIGNS) else ", without what is no digit,"
         but = "" if other is None else f", but for {other!r}"
         return (
             f"{label} holds numbers as text ({numbers[0]!r}){but}, and every one of its {len(numbers):,} numbers is a level of "
-            f"its own. Convert it, for example with pandas.to_numeric, {keep}"
+            f"its own. Convert it{bare or ','} for example with pandas.to_numeric, {keep}"
         )
     if levels_name_rows(len(levels), n_rows):
         return (

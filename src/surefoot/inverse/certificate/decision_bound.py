@@ -52,7 +52,22 @@ def decision_bounds(
     """Bounds that no decision of an observation exceeds; infinite where nothing is proven, or a number stands for a proof."""
     theta = enclose(cost)
     given = [None] * len(examples) if proofs is None else proofs
-    bounds = [_proven_bound(example, theta, distance, proof) for example, proof in zip(examples, given, strict=True)]
+    bounds, blocks = [np.inf] * len(examples), dict[Any, list[int]]()
+    for i, (example, tree) in enumerate(zip(examples, given, strict=True)):
+        posed: Any = example.instance.decisions
+        if hasattr(posed, "points") or not hasattr(posed, "matrix") or not hasattr(tree, "multipliers"):
+            continue
+        if hasattr(example.instance.features, "matrix") and not hasattr(posed, "form"):
+            kind = (posed.whole.tobytes(), _is_binary(posed), _is_whole(posed, example.response), posed.high.size)
+            blocks.setdefault(kind, []).append(i)
+        else:
+            bounds[i] = _curved_bound(example, theta, distance, tree)
+    for block in blocks.values():
+        for first in range(0, len(block), BATCH):
+            part = block[first : first + BATCH]
+            found = _linear_bounds([examples[i] for i in part], theta, distance, [given[i] for i in part])
+            for i, bound in zip(part, found, strict=True):
+                bounds[i] = bound
     left = [i for i, bound in enumerate(bounds) if bound == np.inf and not isinstance(given[i], float)]
     lists = [(i, points) for i in left if (points := listed(examples[i].instance.decisions)) is not None]
     for first in range(0, len(lists), BATCH):
@@ -93,40 +108,68 @@ def lowest(
     return choose(falls, between(-np.inf, np.inf), found + least * (low * low).maximum(high * high))
 
 
-def _proven_bound(example: Example, theta: Enclosure, distance: Distance, tree: Any) -> float:
-    """The bound of trees in preorder, one for every term of the distance."""
+def _linear_bounds(examples: list[Example], theta: Enclosure, distance: Distance, trees: list[Any]) -> list[float]:
+    """Bounds of trees in preorder, one for every term of the distance, where the cost is linear; sets are of one kind."""
+    responses, whole = np.array([example.response for example in examples]), examples[0].instance.decisions.whole
+    bounds, terms = [np.inf] * len(examples), _terms(examples[0].instance.decisions, responses, distance)
+    if terms is None:
+        return bounds
+    tilts, constants, turns, table = terms
+    rows, slopes, own, costs = [], [], [], dict[int, Enclosure]()
+    for i, (example, tree) in enumerate(zip(examples, trees, strict=True)):
+        posed: Any = example.instance.decisions
+        matrix: Any = example.instance.features.matrix  # type: ignore[union-attr]
+        leaves, y = _leaves(posed, len(turns), tree), tree.multipliers
+        if leaves is not None and np.isfinite(sides := _sides(posed, y)).all():
+            cost = costs[id(matrix)] = costs[id(matrix)] if id(matrix) in costs else theta @ matrix
+            rows.append((np.full(len(y), i), *leaves, y, sides, tree.slope))
+            slopes.append(enclose(y) @ posed.matrix + cost)
+            own += [(cost @ example.response).reshape(1)] * len(y)
+    if not rows:
+        return bounds
+    at, term, lower, upper, y, sides, level = (np.concatenate(part) for part in zip(*rows, strict=True))
+    total = join(own) + (enclose(y) * sides).sum(axis=1) + constants[at] + (enclose(turns[term]) * responses[at]).sum(axis=1)
+    tilt = join(slopes) + tilts[at] + turns[term]
+    if table is not None:
+        spread = (table[None, :] - enclose(level)[:, None] * np.arange(table.shape[0], dtype=np.float64)).max(axis=1)
+        total = total + spread + enclose(level) * responses[at][:, whole].sum(axis=1)
+        tilt = tilt - enclose(level)[:, None] * np.where(whole, 1.0 - 2.0 * responses[at], 0.0)
+    values = (total - lowest(tilt, np.zeros_like(lower), lower, upper, 0.0).sum(axis=1)).high
+    for i in np.unique(at).tolist():
+        bounds[i] = float(values[at == i].max())
+    return bounds
+
+
+def _sides(posed: Any, y: FloatArray) -> FloatArray:
+    """The sides of the rows that multipliers count; infinite where a row has no such side."""
+    slack = row_slack(posed)
+    return np.where(y > 0, posed.high + slack, np.where(y < 0, posed.low - slack, 0.0))
+
+
+def _curved_bound(example: Example, theta: Enclosure, distance: Distance, tree: Any) -> float:
+    """The same where the cost is quadratic: leaves fix the whole unknowns, and name points."""
     posed: Any = example.instance.decisions
     features: Any = example.instance.features
     response, ellipsoid = example.response, hasattr(posed, "form")
-    curved = hasattr(features, "inner") and not hasattr(features, "matrix")
-    if hasattr(posed, "points") or not hasattr(posed, "matrix") or not hasattr(tree, "multipliers"):
+    if not (hasattr(features, "inner") and np.array_equal(posed.whole, np.arange(response.size) >= features.n_continuous)):
         return np.inf
-    if curved and not np.array_equal(posed.whole, np.arange(response.size) >= features.n_continuous):
+    if ellipsoid and not (posed.high.shape == (1,) and posed.low[0] == -np.inf and posed.high[0] < np.inf):
         return np.inf
-    if ellipsoid and not (curved and posed.high.shape == (1,) and posed.low[0] == -np.inf and posed.high[0] < np.inf):
-        return np.inf
-    squared = curved and distance.continuous == "squared-l2"
-    linear = replace(distance, integer="none", continuous="none" if squared else distance.continuous) if curved else distance
-    terms = _terms(posed, response, linear)
-    leaves = None if terms is None else _leaves(posed, terms[0].shape[0], tree)
+    squared = distance.continuous == "squared-l2"
+    linear = replace(distance, integer="none", continuous="none" if squared else distance.continuous)
+    terms = _terms(posed, response[None, :], linear)
+    leaves = None if terms is None else _leaves(posed, len(terms[2]), tree)
     if terms is None or leaves is None:
         return np.inf
-    whole, slack, (tilts, constants, table), (term, lower, upper) = posed.whole, row_slack(posed), terms, leaves
-    y, slopes = tree.multipliers, enclose(tree.slope)
-    sides = np.where(y > 0, posed.high + slack, np.where(y < 0, posed.low - slack, 0.0))
+    whole, (term, lower, upper), y = posed.whole, leaves, tree.multipliers
+    turns, sides = terms[2][term], _sides(posed, y)
     fixed = tree.points.shape == lower.shape and np.all(lower[:, whole] == upper[:, whole]) and np.isfinite(tree.points).all()
     # The row of an ellipsoid has one multiplier for all leaves, since they share the form that it is part of.
-    if not np.isfinite(sides).all() or (curved and not fixed) or (ellipsoid and np.any(y != y[0])):
+    if not np.isfinite(sides).all() or not fixed or (ellipsoid and np.any(y != y[0])):
         return np.inf
     form, cost, own = _priced(example, theta, lower[:, whole])
-    total = own + (enclose(y) * sides).sum(axis=1) + constants[term]
-    tilt = cost + tilts[term] + enclose(y) @ posed.matrix
-    if table is not None:
-        counts = np.arange(table.shape[0], dtype=np.float64)
-        total = total + (table[None, :] - slopes[:, None] * counts).max(axis=1) + slopes * response[whole].sum()
-        tilt = tilt - slopes[:, None] * np.where(whole, 1.0 - 2.0 * response, 0.0)
-    if form is None:
-        return float((total - lowest(tilt, np.zeros_like(lower), lower, upper, 0.0).sum(axis=1)).high.max())
+    total = own + (enclose(y) * sides).sum(axis=1) + (enclose(turns) * response).sum(axis=1)
+    tilt = cost + turns + enclose(y) @ posed.matrix
     total = total + measured(distance.integer, enclose(response[whole]) - lower[:, whole])
     if ellipsoid:
         form = form + (enclose(posed.form) + posed.form.T) * (0.5 * y[0, 0])
@@ -141,12 +184,9 @@ def _proven_bound(example: Example, theta: Enclosure, distance: Distance, tree: 
     return float((total - value.sum(axis=1)).high.max())
 
 
-def _priced(example: Example, theta: Enclosure, z: FloatArray) -> tuple[Enclosure | None, Enclosure, Enclosure]:
-    """Q, c and the cost of the response without the constant, for rows z of whole unknowns; Q is None for linear costs."""
+def _priced(example: Example, theta: Enclosure, z: FloatArray) -> tuple[Enclosure, Enclosure, Enclosure]:
+    """Q, c and the cost of the response without the constant, for rows z of whole unknowns."""
     features: Any = example.instance.features
-    if hasattr(features, "matrix"):
-        cost = theta @ features.matrix
-        return None, cost, cost @ example.response
     u, n = features.n_continuous, example.response.size
     inner, outer = (features_of(part, z) for part in (features.inner, features.outer))
     first, rest = u * u, u * u + u * inner.shape[1]
@@ -156,20 +196,31 @@ def _priced(example: Example, theta: Enclosure, z: FloatArray) -> tuple[Enclosur
     return form, cost, (features_of(features, example.response[None, :]) @ theta)[0] - outer @ theta[rest:]
 
 
-def _terms(posed: Any, response: FloatArray, distance: Distance) -> tuple[Enclosure, Enclosure, Enclosure | None] | None:
-    """Tilts and constants of all terms, one row each, and their table; None if a distance has no such terms."""
-    whole, n = posed.whole, response.size
-    binary = bool(np.all((posed.lower == 0) & (posed.upper == 1) | ~whole))
-    tilt, constant, table, spread = enclose(np.zeros(n)), enclose(0.0), None, np.zeros(n, dtype=np.bool_)
+def _is_binary(posed: Any) -> bool:
+    """Whether all whole unknowns are 0 or 1."""
+    return bool(np.all((posed.lower == 0) & (posed.upper == 1) | ~posed.whole))
+
+
+def _is_whole(posed: Any, responses: FloatArray) -> bool:
+    """Whether responses are 0 or 1 there."""
+    return bool(np.isin(responses[..., posed.whole], (0.0, 1.0)).all())
+
+
+def _terms(
+    posed: Any, response: FloatArray, distance: Distance
+) -> tuple[Enclosure, Enclosure, FloatArray, Enclosure | None] | None:
+    """Tilts and constants for rows of responses, tilts that all terms add, and the table; None if there are no such terms."""
+    whole, (count, n), binary = posed.whole, response.shape, _is_binary(posed)
+    tilt, constant, table, spread = enclose(np.zeros((count, n))), enclose(np.zeros(count)), None, np.zeros(n, dtype=np.bool_)
     name = distance.integer if whole.any() else "none"
     if name in ("l1", "squared-l2") and binary:
         zero, one = abs(enclose(response)), abs(enclose(response) - 1.0)
         zero, one = (zero, one) if name == "l1" else (zero * zero, one * one)
-        tilt, constant = choose(whole, zero - one, 0.0), choose(whole, zero, 0.0).sum()
+        tilt, constant = choose(whole, zero - one, 0.0), choose(whole, zero, 0.0).sum(axis=1)
     elif name == "linf" and not binary:
         spread = whole
     elif name != "none":
-        if name not in ("l2", "linf", "zero-one") or not (binary and np.isin(response[whole], (0.0, 1.0)).all()):
+        if name not in ("l2", "linf", "zero-one") or not (binary and _is_whole(posed, response)):
             return None
         counts = np.arange(int(whole.sum()) + 1, dtype=np.float64)
         table = enclose(counts).sqrt() if name == "l2" else enclose(np.minimum(counts, 1.0))
@@ -178,7 +229,7 @@ def _terms(posed: Any, response: FloatArray, distance: Distance) -> tuple[Enclos
             return None
         spread = ~whole
     turns = np.kron(np.eye(n)[spread], [[1.0], [-1.0]]) if spread.any() else np.zeros((1, n))
-    return tilt + turns, constant + enclose(turns) @ response, table
+    return tilt, constant, np.asarray(turns, dtype=np.float64), table
 
 
 def _leaves(posed: Any, n_terms: int, tree: Any) -> tuple[Any, FloatArray, FloatArray] | None:

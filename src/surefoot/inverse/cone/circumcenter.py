@@ -78,6 +78,8 @@ class Circumcenter:
     def _rays(self, problem: InverseProblem, pool: CutPool, options: SolveOptions, most: int) -> FloatArray:
         eye = np.eye(problem.n_features)
         for direction in eye if np.all(problem.prior.lower >= 0) else np.vstack((eye, -eye)):
+            if options.out_of_time:
+                break  # decisions met by then help none the less; the search for rays says that its time is over
             self.separation.losses(problem, direction, pool, seconds=options.seconds_left)
         return consistent_rays(self.separation, problem, pool, options, replace(self.parameters, max_rays=most))
 

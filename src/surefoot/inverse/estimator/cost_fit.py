@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -113,10 +113,10 @@ def begin_online(model: Any, problem: InverseProblem, start: FloatArray | None) 
     return OnlineMirror(solver, task)
 
 
-def observe_all(online: OnlineMirror, examples: Iterable[Example]) -> None:
+def observe_all(online: OnlineMirror, examples: Sequence[Example]) -> None:
     """Learn from examples one after the other; those before a failing one are learned."""
     width = online.problem.n_features
-    for example in examples:
+    for example in examples[online.observe_block(examples) :]:
         found = example.instance.features.n_features
         if found != width:
             raise InvalidObservationError(f"observation {example.index}: features have {found} entries, earlier ones {width}.")

@@ -69,8 +69,18 @@ def decision_turn(oracle: ForwardOracle, instance: Instance, theta: FloatArray) 
     apart = size > ALIKE * np.abs(phi).max(initial=0.0)
     if not apart.any():
         return Turn(180.0, 180.0)
-    angle = _degrees(float(np.min((away @ unit)[apart] / size[apart])))
+    angle = _least_angle(away[apart], unit)
     return Turn(angle, angle)
+
+
+def _least_angle(away: FloatArray, unit: FloatArray) -> float:
+    """Degrees from a cost of length 1 to the nearest of the planes at which decisions are as cheap.
+
+    By two lengths: where a cost is nearly along a difference its sine is 1, whatever the last half of the digits are.
+    """
+    dearer = np.maximum(away @ unit, 0.0)
+    beside = np.linalg.norm(away - dearer[:, None] * unit, axis=1)
+    return float(np.degrees(np.arctan2(dearer, beside).min()))
 
 
 def _degrees(sine: float) -> float:
@@ -122,5 +132,5 @@ def _at_vertex(oracle: ForwardOracle, instance: Instance, unit: FloatArray) -> T
     apart = length > ALIKE * length.max(initial=0.0)
     if not apart.any():
         return Turn(180.0, 180.0)
-    angle = _degrees(float(np.min((edges @ unit)[apart] / length[apart])))
+    angle = _least_angle(edges[apart], unit)
     return Turn(angle, angle)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -104,10 +105,10 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
     max_iter : int, optional
         With "samd" the number of steps; by default as many as make 100 passes over the observations.
     time_limit : float, optional
-        Seconds, after which the search ends, whatever the approach and the forward problem. Proofs of losses then have a tenth
-        of it more. A call of your own solver that is under way, reading the observations, and the check of the certificate are
-        not cut short: for 300 choices among 40 offers these two took 0.2 s, and 0.5 s of approaches that prove one facet of the
-        costs after the other ("suboptimality", "feasibility").
+        Seconds from the call of ``fit``, after which it ends, whatever the approach and the forward problem. The search leaves
+        a tenth of them to the proofs of losses. A call of your own solver that is under way, reading the observations, and the
+        check of the certificate are not cut short: for 300 choices among 40 offers these two took 0.2 s, and 0.5 s of
+        approaches that prove one facet of the costs after the other ("suboptimality", "feasibility").
     verbose : int, default=0
         Whether to write progress to standard error.
     update : {"auto", "euclidean", "exponentiated"}, default="auto"
@@ -224,9 +225,12 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         """Learn the cost from signals and what was decided at them; either may be a data frame, with a row for each."""
         SOLVERS.require_known(self.solver)
         require_gap(self.tol)
+        started = time.perf_counter()
         problem = self._pose(signals, responses)
         listener = progress_listener(f"inverse optimizer, {len(signals)} observations") if self.verbose else None
-        options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)
+        options = SolveOptions(
+            tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener, started=started
+        )
         separation = Separation()
         try:
             problem, outcome, cost, certificate = proven_fit(self, separation, problem, options)

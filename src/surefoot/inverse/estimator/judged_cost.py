@@ -33,7 +33,9 @@ CERTIFY: dict[str, Callable[..., Certificate]] = {
 }
 
 
-def witnessed(approach: str, problem: InverseProblem, outcome: Outcome, seconds: float = np.inf) -> Outcome:
+def witnessed(
+    approach: str, problem: InverseProblem, outcome: Outcome, seconds: float = np.inf, earlier: Separation | None = None
+) -> Outcome:
     """The outcome with all that a certificate needs, as far as it is found within so many seconds.
 
     Losses are searched anew: what the solver's programmes retain must not make a fit differ from its repetition. A cost whose
@@ -44,7 +46,7 @@ def witnessed(approach: str, problem: InverseProblem, outcome: Outcome, seconds:
     facets = outcome.dual.facets if isinstance(outcome.dual, FacetProof) else ()
     total = facets[0].total if len(facets) == 1 else problem.prior.total
     cost = exact_sum(np.array(outcome.primal, dtype=np.float64), total)
-    until, separation = time.perf_counter() + seconds, Separation()
+    until, separation = time.perf_counter() + seconds, Separation() if earlier is None else earlier.afresh()
 
     def left() -> float:
         return max(0.0, until - time.perf_counter())

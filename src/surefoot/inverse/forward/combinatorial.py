@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.arrays import FloatArray
 from surefoot.inverse.forward.programs import ForwardProblem, numbers, parts_of
+from surefoot.inverse.forward.remembered import remembered
 from surefoot.inverse.problem.decision_set import LinearSet
 
 
@@ -26,25 +28,35 @@ class ShortestPath(ForwardProblem):
     def __init__(self, edges: Sequence[tuple[Any, Any]]) -> None:
         self.edges = edges
 
-    def decisions(self, signal: Any) -> LinearSet:
-        signal = parts_of(signal, "source, target")
-        nodes: dict[Any, int] = {}
+    @remembered
+    def _nodes(self) -> dict[Any, int]:
+        """The nodes and their numbers."""
+        found: dict[Any, int] = {}
         for edge in self.edges:
             for node in edge:
-                nodes.setdefault(node, len(nodes))
+                found.setdefault(node, len(found))
+        return found
+
+    @remembered
+    def _conservation(self) -> FloatArray:
+        """What leaves a node minus what enters it, once for all observations."""
+        matrix = np.zeros((len(self._nodes), len(self.edges)))
+        for k, (tail, head) in enumerate(self.edges):
+            matrix[self._nodes[tail], k] += 1.0
+            matrix[self._nodes[head], k] -= 1.0
+        return matrix
+
+    def decisions(self, signal: Any) -> LinearSet:
+        signal = parts_of(signal, "source, target")
+        nodes, n = self._nodes, len(self.edges)
         for node, what in zip(signal[:2], ("source", "target"), strict=True):
             if node not in nodes:
                 raise ValueError(f"the {what} {node!r} is not a node of the graph")
         if signal[0] == signal[1]:
             raise ValueError(f"source and target are both {signal[0]!r}")
-        n = len(self.edges)
-        matrix = np.zeros((len(nodes), n))
-        for k, (tail, head) in enumerate(self.edges):
-            matrix[nodes[tail], k] += 1.0
-            matrix[nodes[head], k] -= 1.0
         sides = np.zeros(len(nodes))
         sides[nodes[signal[0]]], sides[nodes[signal[1]]] = 1.0, -1.0
-        return LinearSet(matrix, sides, sides.copy(), np.zeros(n), np.ones(n), np.ones(n, dtype=np.bool_), True)
+        return LinearSet(self._conservation, sides, sides.copy(), np.zeros(n), np.ones(n), np.ones(n, dtype=np.bool_), True)
 
 
 class Assignment(ForwardProblem):
@@ -56,12 +68,15 @@ class Assignment(ForwardProblem):
     def __init__(self, n: int) -> None:
         self.n = n
 
-    def decisions(self, signal: Any) -> LinearSet:
+    @remembered
+    def _once(self) -> FloatArray:
+        """The tasks of each worker, and the workers of each task, once for all observations."""
         n = self.n
-        matrix = np.vstack((np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))))
-        size = n * n
-        ones = np.ones(2 * n)
-        return LinearSet(matrix, ones, ones.copy(), np.zeros(size), np.ones(size), np.ones(size, dtype=np.bool_), True)
+        return np.vstack((np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))))
+
+    def decisions(self, signal: Any) -> LinearSet:
+        size, ones = self.n * self.n, np.ones(2 * self.n)
+        return LinearSet(self._once, ones, ones.copy(), np.zeros(size), np.ones(size), np.ones(size, dtype=np.bool_), True)
 
     def response(self, signal: Any, given: Any) -> Any:
         """A permutation matrix, or its rows one after another."""

@@ -37,8 +37,8 @@ def numbers(given: Any, n_dimensions: int, what: str) -> FloatArray:
         raise ValueError(f"{what} must be an array of numbers") from flaw
     if found.ndim != n_dimensions:
         raise ValueError(f"{what} has {found.ndim} dimension(s) and needs {n_dimensions}")
-    wrong = np.argwhere(~np.isfinite(found))
-    if wrong.size:
+    if not np.isfinite(found).all():
+        wrong = np.argwhere(~np.isfinite(found))
         place = ", ".join(str(int(k)) for k in wrong[0])
         raise ValueError(f"{what} holds {found[tuple(wrong[0])]} at [{place}]; it must be finite")
     return found

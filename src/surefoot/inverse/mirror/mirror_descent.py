@@ -175,7 +175,7 @@ class _Solve:
         made = 0
         if self.native is not None:
             first = self.descent.weight
-            made, points = self.native.advance(self.descent, drawn, self._seconds())
+            made, points, _ = self.native.advance(self.descent, drawn, self._seconds())
             weights = first + np.arange(made) if self.descent.switches.average == "linear" else np.ones(made)
             owners = drawn[:made].ravel().tolist()
             for at, point, weight in zip(owners, points, np.repeat(weights, self.draws.size).tolist(), strict=False):

@@ -39,9 +39,10 @@ class NativeSteps:
         examples = None if batch is None else batch.examples()
         return None if batch is None or examples is None else cls(problem, batch, examples)
 
-    def advance(self, run: MirrorRun, drawn: RowArray, seconds: float = np.inf) -> tuple[int, FloatArray]:
-        """Make a step for each row of ``drawn``; how many were made, and the decisions, one row for every example drawn.
+    def advance(self, run: MirrorRun, drawn: RowArray, seconds: float = np.inf) -> tuple[int, FloatArray, FloatArray]:
+        """Make a step for each row of ``drawn``; how many were made, the decisions, and the objectives before each step.
 
+        There is a row of decisions for every example drawn. An objective is that of the batch, no less than the true one.
         Rows of decisions are NaN where nothing better than the response was found. Fewer steps than requested mean that a
         forward problem took too many nodes to be solved here.
         """
@@ -81,4 +82,4 @@ class NativeSteps:
         run.adopt(state.iterate, state.mean, state.mass, state.sum_squares, state.steps)
         flips = made.flips
         points = self.batch.points(drawn.ravel(), flips)
-        return made.n_steps, np.where(flips < 0, np.nan, points)
+        return made.n_steps, np.where(flips < 0, np.nan, points), made.objectives + PARAMETERS.value_tolerance

@@ -15,11 +15,15 @@ that is O(sqrt(T)) where Theta is bounded and updates are Euclidean, and with st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.inverse.mirror.mirror_descent import MirrorDescent, regularizer_gradient
 from surefoot.inverse.mirror.mirror_run import MirrorRun
+from surefoot.inverse.mirror.native_steps import NativeSteps
 from surefoot.inverse.mirror.weighted_decisions import mean_multipliers
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.cost_proof import separable_minimum
@@ -75,6 +79,27 @@ class OnlineMirror:
         least = float(separable_minimum(self.problem, fraction * slope + multiplier, np.inf).sum()) + fraction * offset
         least -= multiplier * (self.problem.prior.total or 0.0)
         return self.incurred - self.n_seen * (max(least, 0.0) if self._zero else least)
+
+    def observe_block(self, examples: Sequence[Example]) -> int:
+        """Learn from examples one after the other in one native call; how many of them, counted from the first.
+
+        None are where they are no sets of a few 0/1 unknowns: see :class:`~.native_steps.NativeSteps`.
+        """
+        if any(example.instance.features.n_features != self.problem.n_features for example in examples):
+            return 0
+        native = NativeSteps.of(replace(self.problem, examples=tuple(examples)), self.run)
+        if native is None:
+            return 0
+        limit = self.solver.switches.oracle_seconds
+        drawn = np.arange(len(examples))[:, None]
+        made, points, objectives = native.advance(self.run, drawn, np.inf if limit is None else limit)
+        learned = ~np.isnan(points[:, 0]) & (np.arange(len(points)) < made)
+        slopes, distances = native.batch.cuts(np.where(np.isnan(points), 0.0, points))
+        self._slope, self._offset = self._slope + slopes[learned].sum(axis=0), self._offset + float(distances[learned].sum())
+        self.n_seen += made
+        # A search that was cut short promises nothing about the loss.
+        self.incurred += float(objectives[:made].sum()) if limit is None else np.inf
+        return made
 
     def observe(self, example: Example) -> float:
         """Evaluate an example at the present cost, then learn from it.

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot import _native
-from surefoot.core.arrays import BoolArray, FloatArray, RowArray
+from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.oracle.binary_search import BinarySearch
 from surefoot.inverse.oracle.parameters import BinarySearchParameters
+from surefoot.inverse.oracle.worst_decisions import WorstDecisions
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
 from surefoot.inverse.problem.decision_set import WHOLE_ROW_TOLERANCE, LinearSet
 from surefoot.inverse.problem.distance import NO_DISTANCE
@@ -19,18 +18,6 @@ from surefoot.inverse.problem.hypothesis import LinearFeatures
 from surefoot.inverse.problem.problem import InverseProblem
 
 PARAMETERS = BinarySearchParameters()
-
-
-@dataclass(frozen=True, eq=False)
-class WorstDecisions:
-    """Worst decisions, one row per observation; searches of rows that are not ``solved`` exceeded their limit of nodes."""
-
-    points: FloatArray
-    slopes: FloatArray
-    distances: FloatArray
-    values: FloatArray
-    bounds: FloatArray
-    solved: BoolArray
 
 
 class BinaryBatch:
@@ -105,6 +92,13 @@ class BinaryBatch:
         start = self._start[at]
         return np.where(flips > 0, 1.0 - start, start)
 
+    def cuts(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Slopes and distances of a decision of every observation."""
+        slopes = self._own - self._priced(points) - self._offset
+        count = (points != self._start).sum(axis=1)
+        distances = self._constant - (self._tilt * points).sum(axis=1) + self._table[np.arange(len(points)), count]
+        return slopes, np.zeros(len(points)) if self.problem.distance == NO_DISTANCE else distances
+
     def _priced(self, points: FloatArray) -> FloatArray:
         """Features of a decision of every observation, without what is constant in them."""
         if len(self._matrix) == 1:
@@ -134,11 +128,7 @@ class BinaryBatch:
             index = self.problem.examples[int(np.argmax(found.infeasible))].index
             raise ForwardSolveError(f"observation {index}: no decision is allowed at this signal.")
         points = np.where(flips > 0, 1.0 - self._start, self._start)
-        slopes = self._own - self._priced(points) - self._offset
-        count = flips.sum(axis=1).astype(np.int64)
-        distances = self._constant - (self._tilt * points).sum(axis=1) + self._table[np.arange(len(points)), count]
-        if self.problem.distance == NO_DISTANCE:
-            distances = np.zeros(len(points))
+        slopes, distances = self.cuts(points)
         values = slopes @ theta + weight * distances
         return WorstDecisions(points, slopes, distances, values, values + PARAMETERS.value_tolerance, found.solved > 0)
 

@@ -14,14 +14,16 @@ import time
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.inverse.oracle.binary_batch import BinaryBatch, WorstDecisions
+from surefoot.inverse.oracle.binary_batch import BinaryBatch
 from surefoot.inverse.oracle.binary_tree import prove_binary_loss
+from surefoot.inverse.oracle.boxed_batch import BoxedBatch
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.oracle.parameters import MAX_LISTED, BinaryTreeParameters, ProofTreeParameters
 from surefoot.inverse.oracle.proof_tree import prove_loss
 from surefoot.inverse.oracle.solver_check import require_no_worse
-from surefoot.inverse.problem.decision_proof import LossProof
+from surefoot.inverse.oracle.worst_decisions import WorstDecisions
+from surefoot.inverse.problem.decision_proof import DecisionTrees, LossProof
 from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
@@ -44,7 +46,14 @@ class Separation:
         self.retains_cuts = retains_cuts
         self._pools: dict[tuple[Distance, tuple[int, ...]], CutPool] = {}
         # The observations too, so that their identity in the key stays theirs.
-        self._batch: tuple[tuple[int, Distance], tuple[Example, ...], BinaryBatch | None] | None = None
+        self._batch: tuple[tuple[int, Distance], tuple[Example, ...], BinaryBatch | BoxedBatch | None] | None = None
+
+    def afresh(self) -> Separation:
+        """A separation that has solved nothing yet, with programmes that are stacked already where they retain nothing."""
+        other = Separation()
+        if self._batch is not None and isinstance(self._batch[2], BoxedBatch):
+            other._batch = self._batch
+        return other
 
     def pool(self, problem: InverseProblem) -> CutPool:
         """The decisions that a solve begins with: none, unless cuts are retained."""
@@ -98,7 +107,14 @@ class Separation:
         """
         until = time.perf_counter() + seconds
         found: list[LossProof | None] = []
-        for example, loss in zip(problem.examples, losses.tolist(), strict=True):
+        batch = self._batched(problem)
+        trees: list[DecisionTrees | None] = [None] * losses.size
+        if isinstance(batch, BoxedBatch):
+            trees = batch.proofs(theta, losses + ProofTreeParameters.claim_tolerance * np.maximum(1.0, np.abs(losses)), seconds)
+        for example, loss, tree in zip(problem.examples, losses.tolist(), trees, strict=True):
+            if tree is not None:
+                found.append(tree)
+                continue
             decisions = example.instance.decisions
             binary = isinstance(decisions, LinearSet) and bool(decisions.binary.all())
             if isinstance(decisions, ListedSet) or (binary and decisions.n_unknowns <= BinaryTreeParameters.listed):
@@ -137,8 +153,11 @@ class Separation:
 
     def _together(self, problem: InverseProblem, theta: FloatArray, weight: float, seconds: float) -> WorstDecisions | None:
         """Worst decisions from one call, where that is possible; the batch of the last observations is retained."""
+        batch = self._batched(problem)
+        return None if batch is None else batch.worst(theta, weight, seconds)
+
+    def _batched(self, problem: InverseProblem) -> BinaryBatch | BoxedBatch | None:
         key = (id(problem.examples), problem.distance)
         if self._batch is None or self._batch[0] != key:
-            self._batch = (key, problem.examples, BinaryBatch.of(problem))
-        batch = self._batch[2]
-        return None if batch is None else batch.worst(theta, weight, seconds)
+            self._batch = (key, problem.examples, BinaryBatch.of(problem) or BoxedBatch.of(problem))
+        return self._batch[2]

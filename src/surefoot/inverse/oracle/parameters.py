@@ -56,6 +56,32 @@ class BranchAndBoundParameters:
 
 
 @dataclass(frozen=True)
+class BoxedBatchParameters:
+    """Native searches of small programmes with finite bounds.
+
+    Attributes
+    ----------
+    max_entries : int
+        Rows, those of a table included, times unknowns. The simplex method over a dense dictionary takes some microseconds up
+        to there; beyond it sparse programmes are the better choice. Not tuned.
+    max_whole : int
+        Whole unknowns: the tree is searched depth first, without a memory of its own.
+    max_nodes : int
+        Nodes of one search, thereafter branch and bound of one observation takes over.
+    largest_bound : float
+        Of unknowns: rounding of sums that hold larger ones is more than tolerances allow.
+    value_tolerance : float
+        What rounding may add to a value: more than what nodes are pruned by.
+    """
+
+    max_entries: int = 2000
+    max_whole: int = 24
+    max_nodes: int = 20_000
+    largest_bound: float = 1e6
+    value_tolerance: float = 1e-9
+
+
+@dataclass(frozen=True)
 class BinaryTreeParameters:
     """Trees over 0/1 unknowns from the log of the native search.
 

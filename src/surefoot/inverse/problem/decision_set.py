@@ -57,10 +57,16 @@ class LinearSet:
         rows = np.vstack((self.matrix[above], -self.matrix[below]))
         return rows, np.concatenate((self.high[above], -self.low[below]))
 
+    @cached_property
+    def _row_sizes(self) -> tuple[FloatArray, BoolArray]:
+        """The largest entry of each row, and whether it has continuous unknowns."""
+        return np.abs(self.matrix).max(axis=1, initial=0.0), np.asarray(self.matrix[:, ~self.whole].any(axis=1))
+
     def row_tolerance(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
         """By how much every one of the points may violate every row."""
-        largest = np.abs(self.matrix).max(axis=1, initial=0.0)
-        mixed = self.matrix[:, ~self.whole].any(axis=1)
+        largest, mixed = self._row_sizes
+        if not mixed.any():
+            return np.broadcast_to(0.5 * WHOLE_ROW_TOLERANCE * largest, (len(points), largest.size))
         rounded = PROGRAMME_TOLERANCE * np.maximum(1.0, largest) + slack * (np.abs(points) @ np.abs(self.matrix.T))
         return np.asarray(np.where(mixed, rounded, 0.5 * WHOLE_ROW_TOLERANCE * largest))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -93,9 +94,13 @@ class QuadraticFeatures:
 Features: TypeAlias = LinearFeatures | QuadraticFeatures | GeneralFeatures
 
 
+@lru_cache(maxsize=16)
 def identity_features(n_unknowns: int) -> LinearFeatures:
-    """phi(x) = x."""
-    return LinearFeatures(np.eye(n_unknowns), np.zeros(n_unknowns))
+    """phi(x) = x; the same object for all observations, since thousands of them must not each hold a matrix."""
+    found = LinearFeatures(np.eye(n_unknowns), np.zeros(n_unknowns))
+    found.matrix.setflags(write=False)
+    found.offset.setflags(write=False)
+    return found
 
 
 def linear_features(function: Callable[[FloatArray], Any], n_unknowns: int, checks: FloatArray) -> LinearFeatures:

@@ -159,15 +159,18 @@ def _proven_bound(planes: LossPlanes, proof: ScoreProof, fingerprint: str, until
         raise RefusedProofError(f"its threshold is {threshold}")
     reader = ProofReader(planes.table, proof)
     ways: Ways = [planes]
-    if time.monotonic() < until and SubsetCounts.suits(planes.table, reader.columns) and type(enclose(0.0)) is Enclosure:
+    counted = None
+    if time.monotonic() < until and SubsetCounts.suits(planes.table, reader.columns):
         counts = SubsetCounts(planes.table, reader.columns)
-        ways = [CountedPlanes(planes.table, counts, exact=False), CountedPlanes(planes.table, counts, exact=True), planes]
+        counted = CountedPlanes(planes.table, counts, exact=True)
+        if type(enclose(0.0)) is Enclosure:
+            ways = [CountedPlanes(planes.table, counts, exact=False), counted, planes]
     # What a claim must prove, at least, to count as one that holds.
     enough = threshold - SHORT * max(abs(threshold), 1e-3)
     n_claims, n_checked, least = 0, 0, threshold
     for part in reader.claims():
         n_claims += len(part)
-        bounds = bounds_of(part, ways, threshold, until)
+        bounds = bounds_of(part, ways, threshold, until, counted)
         holds = bounds >= enough
         # Claims that were left when the time was over may hold or not: they are not recomputed, and not refused.
         if not (holds.all() or time.monotonic() > until):

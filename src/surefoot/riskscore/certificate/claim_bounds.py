@@ -5,7 +5,8 @@ may add (``largest_gains``) it bounds the supports that a node prunes. A box wit
 the loss: the point says at which scale and price its plane touches. But such a card may break a rule, or keep all of them at
 fewer scales.
 
-Claims go through ``ways`` to compute planes, the fast one first: what it leaves below the threshold is left to the next.
+Claims go through ``ways`` to compute planes, the fast one first: what it leaves below the threshold is left to the next. Nodes
+with room for one or two columns are looked at by ``curvature_bounds`` in between, in doubles whatever the arithmetic.
 """
 
 from __future__ import annotations
@@ -20,17 +21,21 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import enclose
 from surefoot.riskscore.certificate.card_table import Scales
 from surefoot.riskscore.certificate.counted_planes import CountedPlanes
+from surefoot.riskscore.certificate.curvature_bounds import curvature_bounds
 from surefoot.riskscore.certificate.largest_gains import largest_gains
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
-from surefoot.riskscore.certificate.proof_reader import Claims
+from surefoot.riskscore.certificate.proof_reader import Claims, boxes_of
 
 Ways = Sequence[CountedPlanes | LossPlanes]
 
 
-def bounds_of(claims: Claims, ways: Ways, threshold: float, until: float = np.inf) -> FloatArray:
+def bounds_of(
+    claims: Claims, ways: Ways, threshold: float, until: float = np.inf, counted: CountedPlanes | None = None
+) -> FloatArray:
     """A number at or below the objective of every card that a claim is about, claim by claim; inf if there is none.
 
     No batch of claims is begun after ``until``, a moment of the clock: what is left then stays where it was, at first -inf.
+    Nodes may rest on ``curvature_bounds`` where there are ``counted`` planes.
     """
     found, table = np.full(len(claims), -np.inf), ways[0].table
     for planes in ways:
@@ -46,6 +51,18 @@ def bounds_of(claims: Claims, ways: Ways, threshold: float, until: float = np.in
                 cards = part.take(single)
                 low, high = table.scales_of(cards.support, cards.lower, sure=False)
                 found[at[single]] = np.where(low <= high, _bounds(cards, planes, (low, high)), np.inf)
+        if counted is not None and len(claims.candidates) and planes is ways[0]:
+            rest = np.flatnonzero(~(found >= threshold))
+            found[rest] = np.maximum(found[rest], _bent_bounds(claims.take(rest), ways, counted, threshold, until))
+    return found
+
+
+def _bent_bounds(nodes: Claims, ways: Ways, counted: CountedPlanes, threshold: float, until: float) -> FloatArray:
+    """Bounds on nodes by curvature; the cards of their own supports, which are no candidates, by planes as ever."""
+    found = curvature_bounds(nodes, counted, threshold, until)
+    own = np.flatnonzero(nodes.own & (found >= threshold))
+    boxes = boxes_of(nodes.support[own], nodes.lower[own], nodes.upper[own], nodes.points[own])
+    found[own] = np.minimum(found[own], bounds_of(boxes, ways, threshold, until))
     return found
 
 

@@ -12,7 +12,9 @@ g its gradient at that point, and [l_j, u_j] the points that column j may have o
 
     base = L - sum over the intercept and P of (g_j p_j - min(g_j l_j, g_j u_j)),      gain_j = -min(g_j l_j, g_j u_j),
 
-convexity gives L >= base - (sum of gain_j over A) for every card on P + A. Every candidate has a :class:`CandidateMark`. After
+convexity gives L >= base - (sum of gain_j over A) for every card on P + A. Where one or two columns are still to come, the
+curvature of L at the point bounds these cards as well, and better (``riskscore/certificate/curvature_bounds.py``): 0/1 columns,
+rows of a label that weigh the same, no shift. Every candidate has a :class:`CandidateMark`. After
 a CHILD e there follow the cards of the support P + e and, where more columns are allowed and candidates come after e, the node
 of P + e with those that are not excluded as its list.
 
@@ -43,7 +45,7 @@ class CandidateMark(IntEnum):
     """What a proof says of a candidate column e of a node."""
 
     EXCLUDED = 0
-    """In no improving support of the subtree: base - gain_e - (largest other gains) is too high."""
+    """In no improving support of the subtree: base - gain_e - (largest other gains) is too high, or curvature says so."""
     NOT_FIRST = 1
     """Stays a candidate, but is not the first such column, in the order of C, of any improving support. Not in nodes whose
     children are the largest supports."""

@@ -41,8 +41,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         Mean cost that the adversary may spend per row. 0 is plain logistic regression. "auto" follows from the sampling error
         of the table, and nothing else: the largest radius whose premium, radius times ``dual_price_``, is at most what a fit
         gains by chance, (number of coefficients) / (2 x number of rows), and that is not above the length by which chance alone
-        moves the gradient; of at most 500 rows some are held out in turn, and may call for a multiple of it. See
-        :ref:`automatic-radius`. ``radius_reason_`` says what it was and why.
+        moves the gradient; of few rows, or where that is more than the loss, some are held out in turn, and may call for a
+        multiple of it. See :ref:`automatic-radius`. ``radius_reason_`` says what it was and why.
     shift : ShiftModel, optional
         A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
         (mappings by column name) and ``radius``. It says it all: ``radius`` and weights beside it are an error, its radius is

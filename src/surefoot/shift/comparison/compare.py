@@ -24,7 +24,7 @@ from surefoot.shift.comparison.read_pairs import read_labels, read_shared_column
 from surefoot.shift.comparison.resampled_interval import reflected_interval
 from surefoot.shift.comparison.transport import exchanged, priced_rows, transport_bounds
 from surefoot.shift.table_shift import seed_entropy
-from surefoot.sklearn_api.own_rows import own_rows, seen_by_last_step
+from surefoot.sklearn_api.own_rows import own_columns, own_rows, seen_by_last_step
 from surefoot.sklearn_api.proven_model import refitted
 from surefoot.sklearn_api.rows_of_fit import rows_of_fit
 
@@ -77,8 +77,8 @@ def compare(
         surefoot the rows that it was fitted to are recognised, in any order: their losses are then those of models that were
         fitted without the row. Of others, and of rows in part its own, the loss in the table is taken as it is. The prices of a
         robust model are those of the comparison (behind other steps of a pipeline: of the columns that it sees), and its radius
-        is judged. Without one, a number costs 1 / (standard deviation in ``X_a``) per unit and a change of level 1, which are
-        the prices of a default model.
+        is judged. Columns that it was not fitted to are named and left out. Without one, a number costs 1 / (standard deviation
+        in ``X_a``) per unit and a change of level 1, which are the prices of a default model.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories, as in :class:`~surefoot.RobustLogisticRegression`; a robust model knows.
     level : float, default=0.05
@@ -128,6 +128,7 @@ def compare(
     if (y_a is None) != (y_b is None):
         raise ValueError(f"y_{'b' if y_b is None else 'a'} is missing: give the labels of both tables, or of neither.")
     whole = None if model is None else _fitted(model)
+    (X_a, other_a), (X_b, other_b) = own_columns(whole, X_a), own_columns(whole, X_b)
     last = whole.steps[-1][1] if isinstance(whole, Pipeline) else whole
     priced = priced_model(last)
     seen_a, seen_b = X_a, X_b
@@ -188,6 +189,7 @@ def compare(
         lacking=shared.lacking,
         retyped=shared.retyped,
         identifiers=shared.identifiers,
+        unknown=tuple(dict.fromkeys((*other_a, *other_b))),
         library=frame_library(X_a),
     )
 

@@ -50,6 +50,8 @@ class Comparison:
         Columns of numbers in one table and of text or truth values in the other, which were not compared.
     identifiers : tuple of str
         Columns with a value of its own in every row, or nearly so, which were not compared.
+    unknown : tuple of str
+        Columns of either table that the model was not fitted to, which were not compared.
     unjudged : str
         Why there is no decomposition although model and labels were given: the model refuses a level or a gap, or lacks a
         column.
@@ -69,6 +71,7 @@ class Comparison:
     lacking: tuple[str, ...] = ()
     retyped: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     unjudged: str = ""
     library: str | None = None
 
@@ -116,6 +119,7 @@ class Comparison:
             ),
             (self.identifiers, "Not compared, because every row or nearly has its own value, as in an identifier:"),
             (self.extra, "Not compared, because only the second table has"),
+            (self.unknown, "Not compared, because the model was not fitted to"),
         ):
             if names:
                 found.append(f"{told} {'the column' if len(names) == 1 else 'the columns'} {shown_levels(names, 5)}.")

@@ -10,7 +10,7 @@
 //   column.
 // Symmetry breaking: a column whose twin (column_order.hpp) is not in P is no child either.
 //
-// The search and the writer of its proof prune by this one function, so a proof repeats what the search did.
+// The search and the writer of its proof prune by the same functions, so a proof repeats what the search did.
 #pragma once
 
 #include <cstdint>
@@ -34,5 +34,8 @@ struct CandidateList {
 // `gradient` has been computed. `marks` gets a CandidateMark for every candidate; null: none are wanted.
 void prune_candidates(const PrefixFit& node, const ColumnLimits& limits, const ColumnOrder& order, double threshold, int budget,
                       CandidateList& list, std::int32_t* marks = nullptr);
+
+// Whether a support of the prefix and e may be the only one of its twins that is looked at.
+bool twin_in_prefix(const PrefixFit& node, const ColumnOrder& order, int e);
 
 }  // namespace surefoot

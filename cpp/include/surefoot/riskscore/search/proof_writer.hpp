@@ -19,6 +19,7 @@
 #include "surefoot/riskscore/fit/support_loss.hpp"
 #include "surefoot/riskscore/problem/card_scales.hpp"
 #include "surefoot/riskscore/problem/score_problem.hpp"
+#include "surefoot/riskscore/search/curvature_pruning.hpp"
 #include "surefoot/riskscore/search/node_pruning.hpp"
 #include "surefoot/riskscore/search/proof_levels.hpp"
 #include "surefoot/riskscore/search/search_worker.hpp"
@@ -50,6 +51,7 @@ class ProofWriter {
         parameters_(parameters),
         loss_(make_loss(state.problem)),
         shifted_(state.problem.shift.active()),
+        curvature_(static_cast<int>(state.order.columns.size())),
         out_(state.problem.max_size, max_numbers) {
     frames_.resize(static_cast<std::size_t>(problem_.max_size) + 1);
     for (auto& frame : frames_) frame.list.gradient.resize(order_.size());
@@ -90,7 +92,7 @@ class ProofWriter {
     const int budget = problem_.max_size - depth;
     std::int32_t* marks = out_.add_marks(depth, list.columns.size());
     tree_.gradients(frame.node, list.columns, list.gradient.data());
-    prune_candidates(frame.node, state_.limits, state_.order, threshold(depth + 1), budget, list, marks);
+    prune_node(tree_, frame.node, state_.limits, state_.order, threshold(depth + 1), budget, curvature_, list, marks);
     out_.add_node(depth, frame.node.point);
     if (shifted_) out_.add_node_mixture(depth, frame.node.mixture());
     if (list.children.empty()) return;
@@ -231,6 +233,7 @@ class ProofWriter {
   const ProofParameters parameters_;
   const std::unique_ptr<SupportLoss> loss_;
   const bool shifted_;
+  CurvaturePruning curvature_;
   ProofLevels out_;
   std::vector<Frame> frames_;
   ScoreCells cells_;

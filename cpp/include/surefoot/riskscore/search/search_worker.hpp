@@ -19,6 +19,7 @@
 
 #include "surefoot/riskscore/problem/score_problem.hpp"
 #include "surefoot/riskscore/search/column_order.hpp"
+#include "surefoot/riskscore/search/curvature_pruning.hpp"
 #include "surefoot/riskscore/search/incumbent_card.hpp"
 #include "surefoot/riskscore/search/node_pruning.hpp"
 #include "surefoot/riskscore/search/search_monitor.hpp"
@@ -59,7 +60,11 @@ template <class Tree>
 class SearchWorker final : public CardListener {
  public:
   SearchWorker(const Tree& tree, SearchState& state)
-      : tree_(tree), state_(state), n_(static_cast<int>(state.order.columns.size())), loss_(make_loss(state.problem)) {
+      : tree_(tree),
+        state_(state),
+        n_(static_cast<int>(state.order.columns.size())),
+        loss_(make_loss(state.problem)),
+        curvature_(n_) {
     frames_.resize(static_cast<std::size_t>(state.problem.max_size) + 1);
     for (auto& frame : frames_) frame.list.gradient.resize(static_cast<std::size_t>(n_));
   }
@@ -115,7 +120,7 @@ class SearchWorker final : public CardListener {
     const int budget = state_.problem.max_size - depth;
     if (budget == 0 || list.columns.empty()) return;
     tree_.gradients(frame.node, list.columns, list.gradient.data());
-    prune_candidates(frame.node, state_.limits, state_.order, state_.threshold(depth + 1), budget, list);
+    prune_node(tree_, frame.node, state_.limits, state_.order, state_.threshold(depth + 1), budget, curvature_, list);
     if (list.children.empty()) return;
     const bool leaves = budget == 1;
     tree_.fit_children_of(frame.node, list.children, state_.threshold(depth + 1), !leaves, frame.fits);
@@ -186,6 +191,7 @@ class SearchWorker final : public CardListener {
   std::vector<OpenNode> open_nodes_;
   std::unique_ptr<SupportLoss> loss_;
   ScoreCells cells_;
+  CurvaturePruning curvature_;
   int searched_[max_card_size], searched_size_ = 0;
 };
 

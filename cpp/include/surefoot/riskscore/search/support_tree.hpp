@@ -62,7 +62,7 @@ struct PrefixFit {
 
 class BinaryTree {
  public:
-  static constexpr bool has_bound_point = true;
+  static constexpr bool has_bound_point = true, has_curvature = true;
   struct Node : PrefixFit {
     std::vector<CountRow> rows;  // by subset of the prefix, as bits
     std::vector<double> own;     // counts that no table holds
@@ -95,6 +95,12 @@ class BinaryTree {
   void write_prefix(const Node& node, ScoreCells& cells) const;
   // From here on a row counts in `gradients` with the slope given for its cell and label.
   void set_slopes(Node& node, const double* if_positive, const double* if_negative) const;
+  // Whether all rows of a label weigh the same, and are few enough for a certificate to count.
+  bool even() const { return even_; }
+  // Columns of the sets whose weights are tabled, where no table of more than so many of one size counts.
+  int counted(double most) const { return counts_.max_prefix() == 3 && n_largest_ > most ? 3 : counts_.max_prefix() + 1; }
+  // Weight of the rows with a 1 in e, in a subset of the prefix, and in f, by f after e; of up to `counted` columns together.
+  const double* pair_weights(const Node& node, int subset, int e) const;
 
  private:
   void expand(const Node& node, int e, double* total, double* positive) const;
@@ -103,11 +109,13 @@ class BinaryTree {
   BitColumns bits_;
   SubsetCounts counts_;
   const ColumnLimits& limits_;
+  double n_largest_;  // sets of four columns
+  bool even_;
 };
 
 class RowTree {
  public:
-  static constexpr bool has_bound_point = false;
+  static constexpr bool has_bound_point = false, has_curvature = false;
   struct Node : PrefixFit {
     RowPartition rows;
     std::vector<double> residual;  // by row

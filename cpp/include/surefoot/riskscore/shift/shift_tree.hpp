@@ -30,7 +30,7 @@ inline constexpr ShiftTreeParameters shift_tree_parameters{};
 template <class Base>
 class ShiftTree {
  public:
-  static constexpr bool has_bound_point = false;
+  static constexpr bool has_bound_point = false, has_curvature = false;
   struct Node : Base::Node {
     ScoreCells prefix_cells;
     ShiftLattice lattice;

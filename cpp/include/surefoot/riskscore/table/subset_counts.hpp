@@ -18,6 +18,9 @@ class BitColumns {
   // Number of different pairs of label and weight.
   static std::size_t count_segments(const RawTable& table);
 
+  // Whether all rows of a label weigh the same.
+  bool one_weight_each() const;
+
   int n_columns() const { return static_cast<int>(columns_.size()); }
   std::size_t n_words() const { return n_words_; }
   const std::uint64_t* column(int j) const { return columns_[static_cast<std::size_t>(j)].data(); }
