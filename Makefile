@@ -5,7 +5,7 @@
 # make lint    ruff, mypy, clang-format            make format  let the formatters rewrite the files
 # make mutations   small bugs in a copy of the trusted base, one at a time: do the fast tests notice? (ARGS="core robust")
 # make bench   the benchmark tables (ARGS="..." is handed to benchmarks/run.py)
-# make docs    the documentation, into docs/_build/html
+# make docs    the documentation, into docs/_build/html, with links, formulas and texts of pictures checked
 # make wheel   a wheel for the Python at hand, into wheelhouse; installed into a new environment without a compiler, and tried
 # make clean   remove everything these targets made, .venv included
 #
@@ -109,6 +109,8 @@ bench: $(VENV)/.package $(VENV)/.dev
 docs: $(VENV)/.package $(VENV)/.docs
 	$(SAY) "building the documentation"
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(SAY) "checking links, formulas and texts of pictures"
+	@$(BIN)/python docs/check_pages.py docs/_build/html
 	$(SAY) "open docs/_build/html/index.html"
 
 # What cibuildwheel does for all Pythons and systems (.github/workflows/wheels.yml), for this one. auditwheel says which systems a wheel

@@ -51,6 +51,7 @@ BENCHMARKS = {
     "inverse_approaches": "bench_inverse_approaches",
     "inverse_enumeration": "bench_inverse_enumeration",
     "inverse_samd": "bench_inverse_samd",
+    "inverse_problems": "bench_inverse_problems",
     "inverse_prognoses": "bench_inverse_prognoses",
     "inverse_speed": "bench_inverse_speed",
     "inverse_limits": "bench_inverse_limits",

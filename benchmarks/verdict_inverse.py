@@ -274,7 +274,7 @@ def _read_intervals(case: Case, *, wider: bool) -> Facts:
 def read(case: Case) -> Facts:
     """What the reference needs, from the raw arrays."""
     if case.intervals is not None:
-        return _read_intervals(case, wider=True)
+        return posed(_read_intervals(case, wider=True), case.params["approach"])
     slopes, distances, inside = [], [], []
     name = case.params["distance"]
     if isinstance(name, str) and name == "auto":  # Definition 3.3 of the paper measures features

@@ -23,6 +23,8 @@ STRATA = (ORDINARY, EXTREME)
 # Row weights are divided by their sum before a problem is posed, and standard deviations become prices: a few roundings that
 # are no part of a verdict.
 POSED = Decimal("4e-15")
+# What numbers of 60 digits lose of the largest number on their way.
+LOST = Decimal("1e-50")
 # A reference that much above the model is none: nothing can be said about refusals then.
 POOR = Decimal("1e-7")
 
@@ -108,8 +110,8 @@ def judge(
     least = objective if least is None else least
     reached = least if reached is None else reached
     known = reached if best is None else min(best, reached)
-    slack = POSED * max(abs(objective), abs(known))
     size = max(abs(objective), Decimal(floor))
+    slack = POSED * max(abs(objective), abs(known)) + LOST * size
     upper, lower = certificate.upper_bound, certificate.lower_bound
     if math.isfinite(upper) and Decimal(upper) < least - slack:
         record.add(FALSE_VERDICT, f"upper bound {upper!r} below the objective {short(least)}")

@@ -1,4 +1,4 @@
-"""The picture of a report in the README: the first and the middle part of what ``make demo`` wrote, side by side.
+"""The picture of a report in the README and on the landing page: three parts of what ``make demo`` wrote, side by side.
 
 Needs playwright, Pillow and a Chromium; run in the root of the repository, after ``make demo``::
 
@@ -33,7 +33,10 @@ def picture(report: Path) -> Image.Image:
         sheet = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
         browser.close()
     left = sheet.crop((0, 0, WIDTH, int(tops[1])))
-    right = sheet.crop((0, int(tops[3]), WIDTH, int(tops[5])))
+    parts = [sheet.crop((0, int(tops[at]), WIDTH, int(tops[at + 1]))) for at in (3, 6)]  # beside others; stress test
+    right = Image.new("RGB", (WIDTH, sum(part.height for part in parts)), "white")
+    right.paste(parts[0], (0, 0))
+    right.paste(parts[1], (0, parts[0].height))
     height = max(left.height, right.height)
     both = Image.new("RGB", (2 * WIDTH, height), "white")
     both.paste(left, (0, 0))

@@ -7,6 +7,7 @@ import importlib
 import os
 import pkgutil
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +17,9 @@ import pytest
 import surefoot
 
 ROOT = Path(__file__).resolve().parent.parent
-GUIDE_PAGES = sorted(page for page in (ROOT / "docs" / "guide").glob("*.rst") if page.stem != "index")
-SCRIPTS = sorted([*(ROOT / "examples").glob("plot_*.py"), *(ROOT / "examples").glob("demo.py")])
+ROOMS = ("guide", "tutorials")
+GUIDE_PAGES = sorted(page for room in ROOMS for page in (ROOT / "docs" / room).glob("*.rst") if page.stem != "index")
+GALLERY = sorted((ROOT / "examples").glob("plot_*.py"))
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +42,7 @@ def run_script(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("page", GUIDE_PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", GUIDE_PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
 def test_the_worked_examples_of_a_guide_page_run_and_print_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -51,10 +53,29 @@ def test_the_worked_examples_of_a_guide_page_run_and_print_what_the_page_shows(
     assert attempted > 0, f"{page.name} has no example (lines that begin with >>>)"
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_an_example_script_runs_without_error_or_warning(script: Path, tmp_path: Path) -> None:
-    finished = run_script(script, tmp_path)
+def test_the_demo_runs_without_error_or_warning(tmp_path: Path) -> None:
+    finished = run_script(ROOT / "examples" / "demo.py", tmp_path)
     assert finished.returncode == 0, finished.stderr
+
+
+# In this process: to start another one and import everything takes longer than most of them.
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
+@pytest.mark.parametrize("script", GALLERY, ids=lambda script: script.stem)
+def test_an_example_of_the_gallery_runs_without_warning_and_draws(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="pictures need matplotlib")
+    monkeypatch.chdir(tmp_path)
+    pyplot.close("all")
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+        assert pyplot.get_fignums(), "an example of the gallery has a picture"
+    finally:
+        pyplot.close("all")
+
+
+def test_the_gallery_has_something_for_everybody() -> None:
+    assert len(GALLERY) >= 14
 
 
 def test_the_python_of_the_readme_runs_as_one_script(tmp_path: Path) -> None:

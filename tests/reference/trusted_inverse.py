@@ -247,7 +247,7 @@ def regularization(kind: str, center: Any, theta: Any) -> float:
 
 
 def prior_excess(prior: Any, theta: Any) -> float:
-    """By how much the worst condition is broken; the block, if there is one, has order 1 or 2."""
+    """By how much the worst condition is broken; the block, if there is one, is symmetric and has order 1 or 2."""
     x = numbers(theta)
     parts = [float(low) - value for low, value in zip(prior.lower, x, strict=True)]
     parts += [value - float(high) for high, value in zip(prior.upper, x, strict=True)]
@@ -256,6 +256,7 @@ def prior_excess(prior: Any, theta: Any) -> float:
         parts.append(abs(math.fsum(x) - float(prior.total)))
     if prior.psd:
         parts.append(-least_eigenvalue(symmetric_block(prior.psd, x)))
+        parts += [abs(x[1] - x[2])] if prior.psd == 2 else []
     return max(parts)
 
 

@@ -36,7 +36,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Reports of the three kinds of model; one has names that try to break out, and a column name that never breaks."""
+    """Reports of the four kinds of model; one has names that try to break out, and a column name that never breaks."""
     folder = tmp_path_factory.mktemp("reports")
     draw = np.random.default_rng(0)
     X = pd.DataFrame({HOSTILE: draw.normal(size=200), "grade": draw.choice(["a", "b", HOSTILE], 200)})
@@ -48,14 +48,24 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     points = draw.normal(size=(120, 2))
     side = np.where(points[:, 0] > 0, "right", "left")
     machine = sf.ChanceConstrainedSVC(kernel="linear", batches="rows").fit(points, side)
+    taste = np.array([1.0, 0.4, 2.0, 0.7])
+    streets = sf.inverse.forward.from_scipy(
+        -np.ones((1, 4)), bounds=(0, 1), integrality=np.ones(4), names=[HOSTILE, "b", "c", "d"]
+    )
+    asked = [{"A_ub": -draw.uniform(0.2, 1.0, (1, 4)), "b_ub": [-1.2]} for _ in range(25)]
+    every = np.array([[(k >> j) & 1 for j in range(4)] for k in range(16)], dtype=float)
+    open_ = [every[every @ each["A_ub"][0] <= -1.2] for each in asked]
+    taken = [points[np.argmin(points @ taste)] for points in open_]
+    cost = sf.inverse.InverseOptimizer(streets, kappa=0.01, prior="nonnegative").fit(asked, [*taken[:-1], open_[-1][0]])
     return {
+        "cost": sf.report(cost, asked, [*taken[:-1], open_[-1][0]], folder / "cost.html"),
         "robust": sf.report(robust, X, y, folder / "robust.html", n_sets=30),
         "card": sf.report(card, answers, ill, folder / "card.html", n_sets=30),
         "machine": sf.report(machine, points, side, folder / "machine.html"),
     }
 
 
-@pytest.mark.parametrize("kind", ["robust", "card", "machine"])
+@pytest.mark.parametrize("kind", ["robust", "card", "machine", "cost"])
 def test_a_report_shows_everything_and_asks_for_nothing(browser: Any, pages: dict[str, Path], kind: str) -> None:
     address = pages[kind].as_uri()
     seen: list[str] = []
@@ -68,7 +78,7 @@ def test_a_report_shows_everything_and_asks_for_nothing(browser: Any, pages: dic
     assert seen == [address]
     assert page.locator("script, img").count() == 0
     headings = page.locator("h2 span").all_inner_texts()
-    assert headings == [str(at + 1) for at in range(8)]
+    assert headings == [str(at + 1) for at in range(7 if kind == "cost" else 8)]
     for width in (1100, 390):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate(OVERFLOW) <= 0, f"the page is wider than a window of {width} pixels"
@@ -77,7 +87,7 @@ def test_a_report_shows_everything_and_asks_for_nothing(browser: Any, pages: dic
     page.close()
 
 
-@pytest.mark.parametrize("kind", ["robust", "card", "machine"])
+@pytest.mark.parametrize("kind", ["robust", "card", "machine", "cost"])
 def test_a_report_is_fit_for_paper(browser: Any, pages: dict[str, Path], kind: str, tmp_path: Path) -> None:
     # 180 mm, what the margins leave of A4, in pixels of 1/96 inch.
     page = browser.new_page(viewport={"width": 680, "height": 1000})

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
         relative_cost_difference,
         unpredicted_share,
     )
+    from surefoot.reports.displays.cost_display import CostDisplay
     from surefoot.reports.displays.inverse_curve_display import InverseCurveDisplay
 
 # Where each public name is found. They are imported when first used: certificates of this family need none of them.
 _PLACES = {
     "CostConfidence": "surefoot.inverse.estimator.cost_confidence",
+    "CostDisplay": "surefoot.reports.displays.cost_display",
     "InverseCurveDisplay": "surefoot.reports.displays.inverse_curve_display",
     "InverseOptimizer": "surefoot.inverse.estimator.inverse_optimizer",
     "InverseOptimizerCV": "surefoot.inverse.estimator.inverse_optimizer_cv",
@@ -36,6 +38,7 @@ _PLACES = {
 
 __all__ = [
     "CostConfidence",
+    "CostDisplay",
     "InverseCurveDisplay",
     "InverseOptimizer",
     "InverseOptimizerCV",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
+from surefoot.inverse.estimator.cost_confidence import CostConfidence
 from surefoot.reports.card.scored_rows import ScoredRows
 from surefoot.reports.displays.canvas import BLUE, GREY, ORANGE, SERIES
 from surefoot.reports.reliability import Reliability
@@ -16,6 +17,8 @@ from surefoot.reports.svg_chart import Axis, SvgChart, readable_ticks, themed
 # Points of a curve beyond which no eye sees a difference.
 _MOST_POINTS = 400
 _BINS = 28
+# Ends of ranges are drawn up to this many lengths of a cost; names of its entries up to this many letters.
+_FAR, _LONGEST = 2.0, 22
 
 
 def reliability_chart(bins: Reliability, title: str = "Reliability diagram") -> str:
@@ -98,3 +101,38 @@ def spark_histogram(values: FloatArray) -> str:
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 20" width="80" height="20" aria-hidden="true">'
         f'<path d="{bars}" stroke="{themed(BLUE)}" stroke-width="4"/><path d="M0 19.5h80" stroke="{themed(GREY)}"/></svg>'
     )
+
+
+def cost_chart(names: list[str], trust: CostConfidence, at: list[int]) -> str:
+    """Entries of a learned cost at length 1, one below the other, with their ranges and bands."""
+    ends = np.concatenate([part[at] for part in (trust.cost, trust.least, trust.most, trust.low, trust.high)])
+    x = Axis.around("cost at length 1", np.append(np.clip(ends[np.isfinite(ends)], -_FAR, _FAR), 0.0))
+    count = len(names)
+    places = tuple(float(count - 1 - k) for k in range(count))
+    cut = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\u2026" for name in names]
+    shown = dict(zip(places, cut, strict=True))
+    y = Axis("", -0.7, count - 0.3, places, lambda value: shown[value])
+    told = "; ".join(f"{name} {trust.cost[entry]:.3g}" for name, entry in zip(names, at, strict=True))
+    chart = SvgChart("Entries of the learned cost", x, y, told=f"{told}.", width=420, height=70 + 24 * count, left=150)
+    chart.line([0.0, 0.0], [-0.7, count - 0.3], GREY)
+    for place, entry in zip(places, at, strict=True):
+        if np.isfinite(trust.cone_degrees):
+            pair = np.clip([trust.least[entry], trust.most[entry]], x.low, x.high)
+            chart.line(pair, [place, place], BLUE, stroke_width="9", stroke_opacity="0.25")
+        if np.isfinite(trust.low[entry]):
+            chart.line([trust.low[entry], trust.high[entry]], [place, place], ORANGE, stroke_width="2")
+    chart.dots(trust.cost[at], np.array(places), np.full(count, 4.0), BLUE)
+    return chart.svg()
+
+
+def excess_chart(excess: FloatArray) -> str:
+    """The share of observations whose decision costs at most so much more than the best one."""
+    worst = np.sort(np.maximum(excess, 0.0))
+    chosen = np.unique(np.linspace(0, worst.size - 1, min(worst.size, _MOST_POINTS)).astype(int))
+    x = Axis.around("cost beyond the best decision", np.append(worst, 0.0))
+    told = f"Half of the decisions cost at most {np.median(worst):.3g} more than the best one, all at most {worst[-1]:.3g}."
+    chart = SvgChart("Cost beyond the best decision", x, Axis.shares("share of observations"), told=told)
+    values, shares = worst[chosen], (chosen + 1) / worst.size
+    steps = np.repeat(values, 2)[1:], np.repeat(shares, 2)[:-1]
+    chart.line([values[0], *steps[0], x.high], [0.0, *steps[1], 1.0], BLUE, stroke_width="2.2")
+    return chart.svg()

@@ -16,6 +16,7 @@ from surefoot.reports.classes_report import class_page, has_several_classes, rea
 from surefoot.reports.comparison_section import comparison_blocks, comparison_fact, comparison_with
 from surefoot.reports.data_summary import summary_blocks
 from surefoot.reports.input_section import answered_inputs, input_blocks, input_fact
+from surefoot.reports.inverse_report import inverse_page, is_inverse, read_inverse_subject, refuse_table_options
 from surefoot.reports.model_section import (
     certificate_blocks,
     certificate_fact,
@@ -74,13 +75,15 @@ def report(
     Parameters
     ----------
     model : fitted RobustLogisticRegression, RobustLogisticRegressionCV, RiskScoreClassifier or ChanceConstrainedSVC
-        Or a fitted pipeline that ends with one. A support vector machine is judged by its ranking only, unless it was fitted
-        with ``probability=True``. One of more than two classes has a shorter page: accuracy and a table of true and predicted
-        classes, no ranking, no shifts and no stress test.
+        Or a fitted pipeline that ends with one, or an ``InverseOptimizer``. A support vector machine is judged by its ranking
+        only, unless it was fitted with ``probability=True``. One of more than two classes has a shorter page: accuracy and a
+        table of true and predicted classes, no ranking, no shifts and no stress test. One of a learned cost has its entries,
+        the forward problem, what it explains of the observations, and, on those of its fit, how far it can be trusted;
+        ``time_limit`` and ``random_state`` are then those of the refits, and options about tables are refused.
     X : data frame (pandas, polars, pyarrow), 2-d array, or list of rows
-        Rows with known answers; best rows that the model has not been fitted to.
+        Rows with known answers; best rows that the model has not been fitted to. Signals for an ``InverseOptimizer``.
     y : array-like of shape (n_rows,)
-        The answers, rows of both classes among them if there are two.
+        The answers, rows of both classes among them if there are two; responses for an ``InverseOptimizer``.
     path : str or path
         The file to write, such as "report.html".
     title : str, default=""
@@ -161,6 +164,14 @@ def report(
     told = read_about(about)
     version, today = _version(), datetime.date.today().isoformat()
     footer = f"Written by surefoot {version} on {today}."
+    if is_inverse(model):
+        given = {"shift": shift, "reference": reference, "sample_weight": sample_weight, "compare_with": compare_with}
+        asked = {"groups": groups, "rivals": rivals, "training": training, "by": by, "about": about, "json": json or None}
+        refuse_table_options(given | asked)
+        seen = read_inverse_subject(model, X, y)
+        page = inverse_page(seen, title=title, seconds=time_limit, random_state=random_state, footer=footer)
+        write_new(place, page.html, overwrite=overwrite)
+        return place
     if has_several_classes(model):
         if compare_with is not None:
             raise ValueError("compare_with is for models of two classes; use surefoot.compare for a model of more.")

@@ -16,7 +16,8 @@ from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.certificate import DIGITS, Certificate, rounded_down, rounded_up
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.read.table import read_table
-from surefoot.exceptions import InvalidTableError, SurefootError
+from surefoot.exceptions import InvalidObservationError, InvalidTableError, SurefootError
+from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
 from surefoot.reports.page import Fact, paragraph, signed_bar, table
 from surefoot.reports.subject import Subject
 from surefoot.reports.wording import number_text, risk_text
@@ -38,6 +39,8 @@ def model_name(model: Any) -> str:
         return "Score card"
     if isinstance(model, ChanceConstrainedSVC):
         return "Chance-constrained support vector machine"
+    if isinstance(model, InverseOptimizer):
+        return "Inverse optimization"
     return "Robust logistic regression"
 
 
@@ -66,7 +69,12 @@ def setting_blocks(model: Any) -> tuple[str, ...]:
             rows.append([name, text if len(text) <= _LONGEST_SETTING else f"{text[:_LONGEST_SETTING]} ..."])
     blocks = [table(("parameter", "value"), rows, left=2)] if rows else []
     kind = type(model).__name__
-    return (paragraph(f"The model is a {kind}."), *blocks, paragraph(f"At their defaults: {', '.join(usual)}.", "small"))
+    article = "an" if kind[0] in "AEIOU" else "a"
+    return (
+        paragraph(f"The model is {article} {kind}."),
+        *blocks,
+        paragraph(f"At their defaults: {', '.join(usual)}.", "small"),
+    )
 
 
 @dataclass(frozen=True)
@@ -106,18 +114,21 @@ def rows_note(*, same_rows: bool) -> str:
     )
 
 
-def check_of(subject: Any, sample_weight: Any = None) -> ProofCheck:
-    """Check the proof of a model on the rows of a report with these weights, if they are those of training."""
+def check_of(subject: Any, sample_weight: Any = None, *, rows: str = "rows") -> ProofCheck:
+    """Check the proof of a model on the rows of a report with these weights, if they are those of training.
+
+    ``rows`` is what they are called.
+    """
     whole, model = subject.whole, subject.model
     proof = standing_certificate(whole)
     if has_changed(whole):
         told = told_change(whole)
         return ProofCheck(proof, f"{told[0].upper()}{told[1:]}. What was proven then says nothing about it.", changed=True)
     known = "" if proof.model_digest else " The proof predates fingerprints of models, so nothing says whether it has changed."
-    today, rows = datetime.date.today().isoformat(), subject.data.n_rows
+    today, count = datetime.date.today().isoformat(), subject.data.n_rows
     fitted = "The proof was checked when the model was fitted"
-    again = f"verify, given the rows of training, checks it once more.{known}"
-    doubt = "of the last step as it was fitted, not confirmed on these rows" if has_steps(whole) else ""
+    again = f"verify, given the {rows} of training, checks it once more.{known}"
+    doubt = f"of the last step as it was fitted, not confirmed on these {rows}" if has_steps(whole) else ""
     other, flaw = False, ""
     try:
         fresh = proof_parts(model, subject.seen, subject.y, sample_weight).judge()
@@ -125,7 +136,7 @@ def check_of(subject: Any, sample_weight: Any = None) -> ProofCheck:
         require_same(model, fresh)
     except (SurefootError, ValueError, TypeError) as error:
         # Rows of training can be read, since they were.
-        other, flaw = other or isinstance(error.__cause__, InvalidTableError), f"{error!s:.400}"
+        other, flaw = other or isinstance(error.__cause__, InvalidTableError | InvalidObservationError), f"{error!s:.400}"
     if other and has_steps(whole):
         told = (
             "on what the steps before it made of the rows of training. What they make of the rows of this report is something "
@@ -133,24 +144,26 @@ def check_of(subject: Any, sample_weight: Any = None) -> ProofCheck:
         )
         return ProofCheck(proof, f"{fitted}, {told}", doubt=doubt)
     if other:
-        told = f"on the rows of training with their weights, which are not those of this report; {again}"
+        told = f"on the {rows} of training with their weights, which are not those of this report; {again}"
         return ProofCheck(proof, f"{fitted}, {told}")
     if flaw:
-        return ProofCheck(proof, f"{fitted}. It could not be confirmed on the rows of this report: {flaw} {known}", doubt=doubt)
+        return ProofCheck(
+            proof, f"{fitted}. It could not be confirmed on the {rows} of this report: {flaw} {known}", doubt=doubt
+        )
     return ProofCheck(
         fresh,
-        f"The proof was checked once more on {today}, on the {rows:,} rows of this report, which are those of training.",
+        f"The proof was checked once more on {today}, on the {count:,} {rows} of this report, which are those of training.",
         same_rows=True,
     )
 
 
-def certificate_fact(check: ProofCheck) -> Fact:
+def certificate_fact(check: ProofCheck, *, rows: str = "rows") -> Fact:
     """The verdict for the first screen."""
     certificate = check.certificate
     if check.changed:
         return Fact("Certificate", "void", CHANGED)
     if certificate.verified:
-        note = "no other model of this kind is better on the training rows"
+        note = f"no other model of this kind is better on the training {rows}"
         if certificate.tolerance > 1e-4:
             note += f" by more than {certificate.tolerance:.2g}"
         return Fact("Certificate", "proven", f"{note}; {check.doubt}" if check.doubt else note)
@@ -159,27 +172,27 @@ def certificate_fact(check: ProofCheck) -> Fact:
     return Fact("Certificate", "not proven", "nothing is known about better models")
 
 
-def certificate_blocks(model: Any, check: ProofCheck) -> tuple[str, ...]:
+def certificate_blocks(model: Any, check: ProofCheck, *, rows: str = "rows") -> tuple[str, ...]:
     """The certificate card, with what :func:`check_of` found."""
-    proof, outcome = check.certificate, model.outcome_
+    proof, outcome, solver = check.certificate, model.outcome_, getattr(model, "solver_", None) or model.solver
     if check.changed:
         return (paragraph(check.told, "warn"),)
-    rows = [
+    lines = [
         ["objective of this model, at most", _known(proof.upper_bound, rounded_up)],
         ["no model of its class is below", _known(proof.lower_bound, rounded_down)],
         ["gap, at most", f"{_known(proof.gap, rounded_up, 2)} ({_known(proof.relative_gap, rounded_up, 2)} of the objective)"],
         ["gap that was asked for", f"{proof.tolerance:.1e}"],
-        ["how the solve ended", f"{outcome.status.value} ({model.solver_}, {outcome.seconds:.2f} s)"],
+        ["how the solve ended", f"{outcome.status.value} ({solver}, {outcome.seconds:.2f} s)"],
         ["fingerprint of the problem", proof.problem_digest[:16]],
         ["fingerprint of the model", proof.model_digest[:16] or "none"],
     ]
     return (
         paragraph(proof.claim, "good" if proof.verified and not check.doubt else "warn"),
-        table(("", ""), rows, left=2),
+        table(("", ""), lines, left=2),
         paragraph(check.told),
         paragraph(
-            "Both bounds were recomputed from the training rows by code that knows no solver. They speak about the "
-            "optimization problem on those rows; they do not promise that tomorrow's data is like them.",
+            f"Both bounds were recomputed from the training {rows} by code that knows no solver. They speak about the "
+            f"optimization problem on those {rows}; they do not promise that tomorrow's data is like them.",
             "small",
         ),
     )

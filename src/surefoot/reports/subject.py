@@ -88,8 +88,8 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if not isinstance(last, _KINDS):
         raise ValueError(
-            f"a report is about a RobustLogisticRegression, a RobustLogisticRegressionCV, a RiskScoreClassifier or a "
-            f"ChanceConstrainedSVC, or a pipeline that ends with one; this is a {type(last).__name__}."
+            f"a report is about a RobustLogisticRegression, a RobustLogisticRegressionCV, a RiskScoreClassifier, a "
+            f"ChanceConstrainedSVC or an InverseOptimizer, or a pipeline that ends with one; this is a {type(last).__name__}."
         )
     check_is_fitted(last)
     data = read_table(X)

@@ -74,10 +74,14 @@ class SvgChart:
         What it says, for the same.
     width, height : int
         In pixels, before the page scales the picture.
+    left : int
+        Room for the names beside the vertical axis.
     """
 
-    def __init__(self, title: str, x: Axis, y: Axis, *, told: str, width: int = 360, height: int = 330) -> None:
-        self.title, self.x, self.y, self.told, self.width, self.height = title, x, y, told, width, height
+    def __init__(
+        self, title: str, x: Axis, y: Axis, *, told: str, width: int = 360, height: int = 330, left: int = _LEFT
+    ) -> None:
+        self.title, self.x, self.y, self.told, self.width, self.height, self.left = title, x, y, told, width, height, left
         self._body: list[str] = []
         self._frame()
 
@@ -118,7 +122,7 @@ class SvgChart:
         self._body.append(
             f'<path d="M{a:.1f} {_TOP}V{self.height - _BOTTOM}" stroke="{themed(colour)}" stroke-width="1.4"{dash}/>'
         )
-        right = a > (self.width - _RIGHT + _LEFT) / 2
+        right = a > (self.width - _RIGHT + self.left) / 2
         self._text(a - 4 if right else a + 4, _TOP + 11 + 14 * level, text, anchor="end" if right else "start", fill=colour)
 
     def note(self, x: float, y: float, text: str, *, anchor: str = "start", colour: str = INK) -> None:
@@ -134,7 +138,7 @@ class SvgChart:
         )
 
     def _frame(self) -> None:
-        left, right, top, bottom = _LEFT, self.width - _RIGHT, _TOP, self.height - _BOTTOM
+        left, right, top, bottom = self.left, self.width - _RIGHT, _TOP, self.height - _BOTTOM
         for tick, a in zip(self.x.ticks, self._xs(self.x.ticks), strict=True):
             self._body.append(f'<path d="M{a:.1f} {top}V{bottom}" stroke="{themed(_GRID)}"/>')
             self._text(a, bottom + 16, self.x.text(tick), anchor="middle", fill=GREY)
@@ -143,6 +147,8 @@ class SvgChart:
             self._text(left - 6, b + 4, self.y.text(tick), anchor="end", fill=GREY)
         self._body.append(f'<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="{themed(GREY)}"/>')
         self._text((left + right) / 2, self.height - 10, self.x.label, anchor="middle", fill=INK)
+        if not self.y.label:
+            return
         middle = (top + bottom) / 2
         self._body.append(
             f'<text transform="translate(13 {middle:.1f}) rotate(-90)" text-anchor="middle">'
@@ -155,7 +161,7 @@ class SvgChart:
         )
 
     def _xs(self, values: Iterable[float] | FloatArray) -> list[float]:
-        return _placed(values, self.x, _LEFT, self.width - _RIGHT)
+        return _placed(values, self.x, self.left, self.width - _RIGHT)
 
     def _ys(self, values: Iterable[float] | FloatArray) -> list[float]:
         return _placed(values, self.y, self.height - _BOTTOM, _TOP)

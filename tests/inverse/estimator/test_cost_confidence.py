@@ -158,3 +158,20 @@ def test_inconsistent_data_have_no_cone_and_say_so() -> None:
     trust = cost_confidence(model, signals, responses, band=None)
     assert np.isnan(trust.cone_degrees) and np.isnan(trust.least).all()
     assert "does not explain all observations" in repr(trust)
+
+
+def test_ties_by_rounding_do_not_narrow_the_range() -> None:
+    """Alternatives that are the same but for rounding, as a tour and its reverse are."""
+    random = np.random.default_rng(2)
+    offers, chosen = [], []
+    for _ in range(12):
+        points = random.uniform(0.5, 1.5, (4, 3))
+        best = int(np.argmin(points @ [1.0, 2.0, 3.0]))
+        twin = points[best] + np.array([2e-16, -2e-16, 0.0]) * random.choice([-1, 1])
+        offers.append(np.vstack((points, twin)))
+        chosen.append(best)
+    plain = [points[:4] for points in offers]
+    model = InverseOptimizer(forward.FiniteChoice(), approach="incenter", prior="nonnegative").fit(plain, chosen)
+    ties, none = (cost_confidence(model, signals, chosen, band=None) for signals in (offers, plain))
+    assert np.all((ties.least <= ties.cost) & (ties.cost <= ties.most))
+    assert ties.cone_degrees == pytest.approx(none.cone_degrees, rel=1e-3)

@@ -81,10 +81,10 @@ def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> N
         InverseOptimizer(forward.BinaryProgram(), **options).fit([SIGNAL], [GOOD])
 
 
-def test_quadratic_costs_are_learned_by_their_loss_only() -> None:
+def test_quadratic_costs_have_no_circumcenter() -> None:
     signal = np.eye(1), np.ones(1)
     with pytest.raises(UnsupportedProblemError, match="does not learn quadratic costs"):
-        InverseOptimizer(forward.QuadraticProgram(), approach="incenter").fit([signal], [np.zeros(1)])
+        InverseOptimizer(forward.QuadraticProgram(), approach="circumcenter").fit([signal], [np.zeros(1)])
 
 
 @pytest.mark.parametrize("approach", ["asl", "incenter", "suboptimality", "circumcenter", "predictability", "ellipsoidal-asl"])

@@ -235,7 +235,9 @@ def _sphere(prior: PriorSet) -> tuple[list[PriorSet], str, float]:
         return [replace(prior, total=1.0)], " whose entries sum to 1", 1.0
     radius = _reach(prior)
     lower, upper = np.maximum(prior.lower, -radius), np.minimum(prior.upper, radius)
-    ends = [(at, end) for at in np.eye(len(lower)) > 0 for end in (radius, -radius) if lower[at] <= end <= upper[at]]
+    # The largest entry of a semidefinite matrix is on its diagonal.
+    units = np.delete(np.eye(len(lower)), np.flatnonzero(1 - np.eye(prior.psd)), axis=0) > 0
+    ends = [(at, end) for at in units for end in (radius, -radius) if lower[at] <= end <= upper[at]]
     sides = [replace(prior, lower=np.where(at, end, lower), upper=np.where(at, end, upper)) for at, end in ends]
     return sides or [prior], f" whose largest entry, without its sign, is {radius:.17g}", radius
 
@@ -278,7 +280,7 @@ def outside_of(prior: PriorSet, theta: FloatArray) -> float:
         parts.append(float((enclose(prior.matrix) @ theta - prior.ceiling).high.max()))
     if prior.psd:
         square = theta[: prior.psd**2].reshape(prior.psd, prior.psd)
-        parts.append(length((enclose(square) + square.T) * 0.5 - square_near(square)))
+        parts.append(length(enclose(square) - square_near(square)))
     return max(parts)
 
 
@@ -322,8 +324,7 @@ def _scales(problem: InverseProblem, theta: FloatArray) -> tuple[FloatArray, flo
 def _radius(problem: InverseProblem, upper: float, lower: float) -> str:
     """What an incenter says about angles, where the distance of a decision is the length of its slope."""
     named, plain = problem.distance.integer, problem.hard and problem.regularizer.kind == "l2" and problem.kappa == 1
-    plain = plain and named in ("l2", "features")
-    plain = plain and is_cone(problem.prior) and not problem.regularizer.center.any()
+    plain = plain and named in ("l2", "features") and is_cone(problem.prior) and not problem.regularizer.center.any()
     for example in problem.examples:
         matrix = getattr(example.instance.features, "matrix", np.empty(0))
         same = named == "features" or np.array_equal(matrix, np.eye(example.response.size))

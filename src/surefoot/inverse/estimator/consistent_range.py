@@ -50,9 +50,10 @@ def consistent_range(
     unit, pool = cost / length, CutPool(plain)
     try:
         found, _ = separation.losses(plain, unit, pool, seconds=options.seconds_left)
-        if np.any(found > tied_costs(plain, unit)):
+        tied = tied_costs(plain, unit)
+        if np.any(found > tied):
             return None
-        least, most = _ends(plain, separation, unit, pool, options)
+        least, most = _ends(plain, separation, unit, tied, pool, options)
     except SurefootError:
         return None
     away = np.maximum(np.abs(least - unit), np.abs(most - unit))
@@ -61,7 +62,12 @@ def consistent_range(
 
 
 def _ends(
-    problem: InverseProblem, separation: Separation, unit: FloatArray, pool: CutPool, options: SolveOptions
+    problem: InverseProblem,
+    separation: Separation,
+    unit: FloatArray,
+    tied: FloatArray,
+    pool: CutPool,
+    options: SolveOptions,
 ) -> tuple[FloatArray, FloatArray]:
     p, prior = unit.size, problem.prior
     # Bounds and rows that leave the multiples of a cost alone; others are left out, which only widens the range.
@@ -78,10 +84,11 @@ def _ends(
             programme.price(sign * np.eye(p)[j])
             for _ in range(ROUNDS):
                 cuts = pool.cuts()
-                for slope in cuts.slopes[known:]:
+                for slope, slack in zip(cuts.slopes[known:], tied[cuts.owners[known:]], strict=True):
+                    # What counts as a tie of the learned cost is none of others: slopes that are rounding say nothing.
                     size = float(np.abs(slope).max(initial=0.0))
-                    if size > 0:
-                        programme.add_row(columns, slope / size, -np.inf, 0.0)
+                    if size > slack:
+                        programme.add_row(columns, slope / size, -np.inf, slack / size)
                 known = cuts.size
                 answer = programme.solve(seconds=max(options.seconds_left, 1.0))
                 if answer.point is None or options.out_of_time:

@@ -113,10 +113,11 @@ class CostConfidence:
         return build_frame({key: np.arange(len(columns[names[0]])), **columns}, None)
 
     def __repr__(self) -> str:
-        lines = [f"CostConfidence of {self.cost.size} entries from {self.pull.size} observations", *self._sentences()]
+        lines = [f"CostConfidence of {self.cost.size} entries from {self.pull.size} observations", *self.sentences()]
         return "\n  ".join(lines)
 
-    def _sentences(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """What is known, one thing after the other."""
         known = np.flatnonzero(np.isfinite(self.turn_least))
         if known.size:
             first = known[int(np.argmin(self.turn_least[known]))]

@@ -38,12 +38,16 @@ from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, InverseProblem, Regularizer
+from surefoot.inverse.problem.ray_proof import RayProof
 from surefoot.inverse.registry import SOLVERS
 from surefoot.sklearn_api.finite_model import require_finite_model
 from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
 from surefoot.sklearn_api.training_rows import refuse_groups
+
+# Approaches to which a cost that is no cost, such as x1 x2 - x2 x1, would be an answer.
+UNREGULARIZED = ("feasibility", "suboptimality", "predictability", "circumcenter", "ellipsoidal-circumcenter")
 
 
 class InverseOptimizer(ProvenModel, BaseEstimator):
@@ -74,9 +78,10 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         The approaches from "feasibility" to "ellipsoidal-circumcenter" raise ``InconsistentDataError`` where no cost of the
         prior set but 0 explains all observations; "incenter" also where bounds leave no cost that prices the other decisions
         higher by their distance. Ellipsoids (but for the circumcenter), and predictability where no cost explains all
-        observations, need decisions that can be listed: alternatives, or at most 16 unknowns that are all 0/1. The circumcenter
-        is proven where the consistent costs have few extreme rays; otherwise, without negative costs, it is that of the rays a
-        search found, and the certificate says so.
+        observations, need decisions that can be listed: alternatives, at most 16 unknowns that are all 0/1, or as few other
+        whole ones. The circumcenter is proven where the consistent costs have few extreme rays; otherwise, without negative
+        costs, it is that of the rays a search found, and the certificate says so. Quadratic costs have neither circumcenters
+        nor ellipsoids, and an incenter by the distance of whole unknowns alone.
     features : callable, optional
         ``features(signal, decision)`` returns the vector that the cost vector prices; the decision itself by default.
     distance : str, pair of str, or callable, default="auto"
@@ -334,6 +339,10 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         tasks = [approach.pose(problem)]
         if approach.otherwise is not None:
             tasks.append(APPROACHES[approach.otherwise].pose(replace(problem, kappa=0.0)))
+        witness = self.outcome_.dual
+        known = () if isinstance(getattr(witness, "bound", None), RayProof) else getattr(witness, "losses", ())
+        if known and len(known) != problem.n_examples:
+            raise InvalidObservationError(f"there are {problem.n_examples} of them, and the proof is about {len(known)}.")
         given = self.outcome_.primal
         answer = replace(given, theta=self.cost_) if isinstance(given, EllipsoidalCost) else self.cost_
         outcome = replace(self.outcome_, primal=answer)
@@ -357,13 +366,17 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         quadratic: Any = examples[0].instance.features
         # Over an ellipsoid costs need not be convex.
         learned = isinstance(quadratic, QuadraticFeatures) and isinstance(examples[0].instance.decisions, LinearSet)
-        if learned and self.approach != "asl":
+        curved = learned or (isinstance(quadratic, QuadraticFeatures) and quadratic.n_continuous > 1)
+        if curved and ("circumcenter" in self.approach or (learned and self.approach.startswith("ellipsoidal"))):
             raise UnsupportedProblemError(
-                f"approach={self.approach!r} does not learn quadratic costs; choose approach='asl', with distance='none' for "
-                "the suboptimality loss."
+                f"approach={self.approach!r} does not learn quadratic costs, whose consistent cones have curved sides; choose "
+                "'asl', 'suboptimality', 'feasibility', 'cutting-plane', 'incenter', or, if a cost explains everything, "
+                "'predictability'."
             )
         prior = PriorSet.of(self.prior, p, quadratic.n_continuous if learned else 0)
         require_members(prior)
+        if isinstance(quadratic, QuadraticFeatures) and not learned and self.approach in UNREGULARIZED:
+            prior = prior.symmetric(quadratic.n_continuous)
         clamp = self.infeasible == "clamp"
         return InverseProblem(examples, distance, Regularizer(self.regularizer, center), float(self.kappa), prior, clamp)  # type: ignore[arg-type]
 

@@ -24,6 +24,8 @@ from surefoot.inverse.problem.problem import Example, MeasuredExample
 FEATURES = Distance("features", "none")
 # Names that programmes are exact for on 0/1 unknowns alone.
 BINARY_NAMES = ("l1", "l2", "squared-l2", "zero-one")
+# Approaches that go through all decisions, whatever their distance.
+LISTING_APPROACHES = ("predictability", "ellipsoidal-incenter", "ellipsoidal-asl")
 
 
 def posed_distance(
@@ -40,12 +42,13 @@ def posed_distance(
         measured = zip(examples, signals, strict=True)
         return tuple(_measured(_listed(each, given), signal, given) for each, signal in measured), Distance.of(given)
     distance = Distance.of(given)
-    if distance.integer in BINARY_NAMES:
-        return tuple(_listed_if_general(example) for example in examples), distance
+    plain = distance.integer == "features" and all(_is_plain(example) for example in examples)
+    if distance.integer in BINARY_NAMES or plain or approach in LISTING_APPROACHES:
+        examples = tuple(_listed_if_general(example) for example in examples)
+    if plain:
+        return examples, Distance("l2", "none")
     if distance.integer != "features":
         return examples, distance
-    if all(_is_plain(example) for example in examples):
-        return examples, Distance("l2", "none")
     return tuple(_listed(example, "features") for example in examples), FEATURES
 
 

@@ -77,7 +77,13 @@ class NearestConsistentCost:
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> CostOutcome:
         """The nearest cost; ``INFEASIBLE`` if no cost but 0 is consistent, as far as the arithmetic tells."""
-        found = self.generation.solve(problem, options)
-        none = found.status not in (Status.OPTIMAL, *CUT_SHORT)
+        if problem.prior.psd:
+            from surefoot.inverse.exact.quadratic_cost import QuadraticCost  # others do without it
+
+            found = QuadraticCost(self.generation.separation).solve(problem, options)
+            none = not np.isfinite(found.upper_bound)
+        else:
+            found = self.generation.solve(problem, options)
+            none = found.status not in (Status.OPTIMAL, *CUT_SHORT)
         size = ConsistencyParameters.zero * np.abs(problem.regularizer.center).max()
         return replace(found, status=Status.INFEASIBLE) if none or np.abs(found.primal).max() <= size else found

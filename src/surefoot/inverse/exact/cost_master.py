@@ -60,7 +60,8 @@ class PriorRows:
     def of(cls, prior: PriorSet) -> PriorRows:
         p = prior.n_features
         identity = np.eye(p)
-        below, above = np.isfinite(prior.upper), np.isfinite(prior.lower)
+        fixed = prior.lower == prior.upper
+        below, above = np.isfinite(prior.upper) & ~fixed, np.isfinite(prior.lower) & ~fixed
         rows = np.vstack((prior.matrix, identity[below], -identity[above]))
         sides = np.concatenate((prior.ceiling, prior.upper[below], -prior.lower[above]))
         equal = np.empty((0, p)) if prior.total is None else np.ones((1, p))
@@ -68,6 +69,7 @@ class PriorRows:
         extra, block = symmetric_rows(prior.psd, p)
         if prior.psd:
             equal, equal_sides = np.vstack((equal, extra)), np.concatenate((equal_sides, np.zeros(extra.shape[0])))
+        equal, equal_sides = np.vstack((equal, identity[fixed])), np.concatenate((equal_sides, prior.lower[fixed]))
         return cls(prior, equal, equal_sides, rows, sides, block)
 
 

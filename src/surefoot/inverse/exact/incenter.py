@@ -15,13 +15,19 @@ import numpy as np
 from surefoot.core.certificate import rounded_down
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.exceptions import InconsistentDataError
+from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_conflict import few_in_conflict
 from surefoot.inverse.exact.cost_run import CUT_SHORT
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
 from surefoot.inverse.problem.problem import InverseProblem
+
+_NO_MARGIN = (
+    "no quadratic cost was found that prices every other decision above the observed one by the distance asked for. Near a "
+    "decision inside of its bounds a quadratic cost rises less than any distance of continuous unknowns: give "
+    "distance=('none', 'l2'), which measures whole unknowns alone, or choose approach='asl' or 'suboptimality'."
+)
 
 
 class Incenter:
@@ -43,6 +49,8 @@ class Incenter:
         InconsistentDataError
             If there is none; ``outcome.dual`` bounds the mean loss of every cost from below.
         """
+        if problem.prior.psd:
+            return self._quadratic(problem, options)
         pool = self.generation.separation.pool(problem)
         outcome = self.generation.solve(problem, options, pool)
         if outcome.status in (Status.OPTIMAL, *CUT_SHORT) or np.isfinite(outcome.upper_bound):
@@ -61,6 +69,21 @@ class Incenter:
             raise InconsistentDataError(_conflict_message(problem, least.dual, least.lower_bound), soft, least)
         # Infeasible to the master's tolerances, and yet without a proof: nothing is known.
         return replace(least, status=Status.STALLED)
+
+    def _quadratic(self, problem: InverseProblem, options: SolveOptions) -> CostOutcome:
+        """The same for quadratic costs, in one programme.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If it has no solution, which proves nothing.
+        """
+        from surefoot.inverse.exact.quadratic_cost import QuadraticCost  # others do without it
+
+        outcome = QuadraticCost(self.generation.separation).solve(problem, options)
+        if not (np.isfinite(outcome.upper_bound) or outcome.status is Status.INTERRUPTED or options.out_of_time):
+            raise UnsupportedProblemError(_NO_MARGIN)
+        return outcome
 
 
 def _conflict_message(problem: InverseProblem, proof: CostProof, bound: float) -> str:

@@ -323,6 +323,8 @@ class QuadraticCostParameters:
         Largest distance of an entry from the centre for which bounds are claimed, where the regularizer is no square.
     full_weight : float
         Weights of an observation that miss their sum by less are scaled to it.
+    explained : float
+        What a loss that must not be above 0 may be, per unit of what it is made of.
     """
 
     relative_gap: float = 1e-5
@@ -330,3 +332,4 @@ class QuadraticCostParameters:
     least_weight: float = 1e-9
     box_radius: float = 1e4
     full_weight: float = 1e-3
+    explained: float = 2e-8

@@ -108,12 +108,14 @@ class QuadraticCost:
     def solve(self, problem: InverseProblem, options: SolveOptions) -> CostOutcome:
         pieces = [piece for i, example in enumerate(problem.examples) for piece in _pieces(problem, i, example)]
         theta, proof, ended = self._programme(problem, pieces, options)
+        if not np.isfinite(theta).all():
+            run: CostRun[FloatArray, CostProof] = CostRun(options, np.zeros(problem.n_features), lower_bound=-np.inf)
+            return run.outcome(ended)
         bound = proven_bound(problem, problem.cuts(proof.owners.tolist(), proof.points), proof)
-        _, losses = self.separation.losses(problem, theta, seconds=options.seconds_left)
         run = CostRun(
             options,
             theta,
-            problem.objective(theta, losses),
+            self._objective(problem, theta, options),
             lower_bound=bound,
             dual=proof,
             relative=max(options.tolerance, self.parameters.relative_gap),
@@ -124,16 +126,20 @@ class QuadraticCost:
         measured = problem.distance.continuous != "none" or (whole and problem.distance.integer != "none")
         if not measured and problem.prior.excess(center) <= 0:
             # An interior point method only comes near a centre that is the answer itself.
-            run.improve(
-                center, problem.objective(center, self.separation.losses(problem, center, seconds=options.seconds_left)[1])
-            )
+            run.improve(center, self._objective(problem, center, options))
         run.record(1)
         return run.outcome(Status.STALLED if ended is Status.OPTIMAL and not run.converged else ended)
+
+    def _objective(self, problem: InverseProblem, theta: FloatArray, options: SolveOptions) -> float:
+        """The objective of a cost; infinite where losses must not be above 0, and are."""
+        _, losses = self.separation.losses(problem, theta, seconds=options.seconds_left)
+        most = self.parameters.explained * np.maximum(ObservationSizes.of(problem).losses(theta), 1.0)
+        return np.inf if problem.hard and np.any(losses > most) else problem.objective(theta, losses)
 
     def _programme(
         self, problem: InverseProblem, pieces: list[_Piece], options: SolveOptions
     ) -> tuple[FloatArray, CostProof, Status]:
-        p, n, prior = problem.n_features, problem.n_examples, problem.prior
+        p, n, prior = problem.n_features, 0 if problem.hard else problem.n_examples, problem.prior
         known = PriorRows.of(prior)
         u = prior.psd
         units, unknowns = _units(problem)
@@ -149,10 +155,10 @@ class QuadraticCost:
         n_equal = block.count
         first = block.count
         for piece, at in zip(pieces, starts, strict=True):
-            values = np.concatenate((piece.coefficients / units, [-1.0, 1.0], piece.sides))
-            columns = np.concatenate((np.arange(p), [p + piece.owner, at], np.arange(at + 1, at + 1 + piece.sides.size)))
+            values = np.concatenate((piece.coefficients / units, [1.0], piece.sides, [-1.0] * bool(n)))
+            columns = np.concatenate((np.arange(p), np.arange(at, at + 1 + piece.sides.size), [p + piece.owner] * bool(n)))
             block.row(columns, values, -piece.constant)
-        floor = [i for i, example in enumerate(problem.examples) if example.inside or problem.clamp]
+        floor = [i for i, example in enumerate(problem.examples[:n]) if example.inside or problem.clamp]
         for i in floor:
             block.row(np.array([p + i]), np.array([-1.0]), 0.0)
         prior_at = block.count
@@ -171,7 +177,7 @@ class QuadraticCost:
             self._matrix(block, piece, at, known.block, units, unknowns)
         cones = (Cone("zero", n_equal), Cone("nonnegative", n_linear), *(Cone("psd", u + 1),) * len(pieces))
         cost = np.zeros(size)
-        cost[p : p + n] = 1.0 / n
+        cost[p : p + n] = 1.0 / max(n, 1)
         curvature = None
         if l1:
             cost[absolute : absolute + p] = problem.kappa / units
@@ -219,12 +225,14 @@ class QuadraticCost:
     ) -> CostProof:
         u = unknowns.size
         length = (u + 1) * (u + 2) // 2
-        owners, points, used = [], [], []
+        owners, points, used, rest = [], [], [], np.zeros((u, u))
         for k, piece in enumerate(pieces):
             weight = float(weights[k])
+            dual = unpacked(matrices[k * length : (k + 1) * length], u + 1)
+            rest += dual[:u, :u]
             if weight <= self.parameters.least_weight / problem.n_examples:
                 continue
-            dual = unpacked(matrices[k * length : (k + 1) * length], u + 1)
+            rest -= np.outer(dual[:u, u], dual[:u, u]) / weight
             decisions: Any = problem.examples[piece.owner].instance.decisions
             ends = decisions.lower[~decisions.whole], decisions.upper[~decisions.whole]
             point = np.concatenate((np.clip(unknowns * dual[:u, u] / weight, *ends), piece.z))
@@ -235,7 +243,8 @@ class QuadraticCost:
         cuts = problem.cuts(owners, points)
         # What an interior point leaves of the weight of an observation with a loss is all of it.
         sums = problem.n_examples * np.bincount(cuts.owners, weights=used, minlength=problem.n_examples)
-        shares = np.asarray(used) / np.where(np.abs(sums - 1.0) < self.parameters.full_weight, sums, 1.0)[cuts.owners]
+        full = (np.abs(sums - 1.0) < self.parameters.full_weight) & (not problem.hard)
+        shares = np.asarray(used) / np.where(full, sums, 1.0)[cuts.owners]
         slope = shares @ cuts.slopes if used else np.zeros(problem.n_features)
         gradient = slope[: u * u].reshape(u, u)
         square = problem.regularizer.kind == "l2" and problem.kappa > 0
@@ -244,6 +253,9 @@ class QuadraticCost:
             best = problem.regularizer.center[: u * u].reshape(u, u) - gradient / problem.kappa
             values, axes = np.linalg.eigh((best + best.T) / 2)
             gradient = -problem.kappa * (axes * np.minimum(values, 0.0)) @ axes.T
+        elif np.isfinite(problem.prior.upper[: u * u] - problem.prior.lower[: u * u]).all():
+            # Where bounds hold the entries too, the block has what is left of the multipliers of the matrices.
+            gradient = np.outer(unknowns, unknowns) * rest
         return CostProof(
             cuts.owners,
             cuts.points,

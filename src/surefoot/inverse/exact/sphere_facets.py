@@ -33,6 +33,7 @@ from surefoot.inverse.exact.balanced_units import ObservationSizes
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_run import CostRun
 from surefoot.inverse.exact.parameters import SphereParameters
+from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
 from surefoot.inverse.problem.prior_set import PriorSet
@@ -92,7 +93,7 @@ class LeastSuboptimality:
             if proofs[k] is not None:
                 continue
             cutoff = np.inf if best is None else best.upper_bound
-            found = self.generation.solve(task, options, pool.over(task), cutoff=cutoff)
+            found = self._facet(task, options, pool.over(task), cutoff)
             proofs[k], iterations = found.dual, iterations + found.iterations
             lowest = min(lowest, found.lower_bound)
             if best is None or found.upper_bound < best.upper_bound:
@@ -113,10 +114,23 @@ class LeastSuboptimality:
         run.history.extend(best.history)
         return run.outcome(status, iterations)
 
+    def _facet(self, task: InverseProblem, options: SolveOptions, pool: CutPool, cutoff: float) -> CostOutcome:
+        if not task.prior.psd:
+            return self.generation.solve(task, options, pool, cutoff=cutoff)
+        from surefoot.inverse.exact.quadratic_cost import QuadraticCost  # others do without it
+
+        return QuadraticCost(self.generation.separation).solve(task, options)
+
 
 def _emptiness(prior: PriorSet) -> CostProof | None:
     """Why a facet holds no cost vector at all: multipliers of the rows that no member can satisfy; None if it may hold one."""
     p, m = prior.n_features, len(prior.ceiling)
+    below = np.flatnonzero(np.diagonal(prior.upper[: prior.psd**2].reshape(prior.psd, prior.psd)) < 0)
+    if below.size:
+        # No entry on the diagonal of a semidefinite matrix is negative.
+        price, end = np.zeros((prior.psd, prior.psd)), prior.upper[below[0] * (prior.psd + 1)]
+        price[below[0], below[0]] = -SphereParameters.worth / end
+        return CostProof(np.empty(0, dtype=np.int32), (), np.empty(0), np.zeros(m), 0.0, price)
     if m == 0:
         return None
     # By how much the rows are violated at least.
@@ -176,7 +190,8 @@ def facets(prior: PriorSet, zero: float) -> tuple[PriorSet, ...]:
         return (replace(prior, total=1.0),)
     found, reach = [], _largest_entry(prior)
     lower, upper = np.maximum(prior.lower, -reach), np.minimum(prior.upper, reach)
-    for j in range(p):
+    # The largest entry of a semidefinite matrix is on its diagonal.
+    for j in np.delete(np.arange(p), np.flatnonzero(1 - np.eye(prior.psd))).tolist():
         for value in (reach, -reach):
             if lower[j] <= value <= upper[j]:
                 low, high = lower.copy(), upper.copy()

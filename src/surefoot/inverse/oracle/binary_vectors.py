@@ -43,7 +43,7 @@ def enumerated_decisions(problem: InverseProblem, most: int = MAX_LISTED) -> lis
         if points is None:
             raise UnsupportedProblemError(
                 f"observation {example.index}: this approach needs decisions that can be listed: alternatives, or at "
-                f"most {most} unknowns that are all 0/1."
+                f"most {most} unknowns that are all 0/1, or as few other whole ones."
             )
         found.append(points)
     return found

@@ -1,7 +1,7 @@
 """What is known about a cost vector beforehand: the convex set Theta it is sought in.
 
 Theta = {theta : lower <= theta <= upper,  matrix theta <= ceiling,  sum(theta) = total if one is given,
-a leading block of theta is a positive semidefinite matrix if one is given}.
+a leading block of theta is a symmetric positive semidefinite matrix if one is given}.
 """
 
 from __future__ import annotations
@@ -107,13 +107,24 @@ class PriorSet:
         # Rows that hold for all costs that are sought may be infinite, but programmes take finite ones.
         return replace(self, lower=lower, upper=upper, ceiling=np.minimum(ceiling, np.finfo(np.float64).max))
 
+    def symmetric(self, order: int) -> PriorSet:
+        """The members whose leading matrix of this order, column by column, is symmetric."""
+        square = np.arange(order * order).reshape(order, order)
+        above = np.triu_indices(order, 1)
+        unit = np.eye(self.n_features)
+        rows = unit[square[above]] - unit[square.T[above]]
+        matrix = np.vstack((self.matrix, rows, -rows))
+        return replace(self, matrix=matrix, ceiling=np.append(self.ceiling, np.zeros(2 * len(rows))))
+
     def excess(self, theta: FloatArray) -> float:
         """By how much the worst condition is broken, at most 0 for members."""
         parts = [self.lower - theta, theta - self.upper, self.matrix @ theta - self.ceiling]
         if self.total is not None:
             parts.append(np.atleast_1d(abs(theta.sum() - self.total)))
         if self.psd:
+            square = theta[: self.psd**2].reshape(self.psd, self.psd)
             parts.append(np.asarray(-np.linalg.eigvalsh(self.block(theta))[:1], dtype=np.float64))
+            parts.append(np.abs(square - square.T)[np.triu_indices(self.psd, 1)])
         return float(np.concatenate(parts).max())
 
     def block(self, theta: FloatArray) -> FloatArray:
