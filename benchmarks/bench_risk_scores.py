@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> Report:
         for method in options.methods:
             say(f"{name}: {method}")
             rows.append(_row(name, method, pose(X, y), _limit(name, method, limit, options), options.threads))
-        rivals = {rival: _rival(name, rival, X, y, options.rivals_python, limit + 300) for rival in RIVALS}
+        rivals = {rival: rival_row(name, rival, X, y, options.rivals_python, limit + 300) for rival in RIVALS}
         rows += [row for row in rivals.values() if row]
         say(f"{name}: heuristic at free scale")
         free.append(
@@ -152,7 +152,10 @@ def _row(name: str, method: str, problem: RiskScoreProblem, limit: float, n_thre
     return _figures(name, method, problem.loss(outcome.primal), outcome.seconds, worked, bounds[1], gap, outcome.status.value)
 
 
-def _rival(name: str, rival: str, X: np.ndarray, y: np.ndarray, python: Path | None, seconds: float) -> dict[str, Cell]:
+def rival_row(
+    name: str, rival: str, X: np.ndarray, y: np.ndarray, python: Path | None, seconds: float, *, size: int = 5
+) -> dict[str, Cell]:
+    """What a rival finds, in a process of its own; nothing without a Python that has it."""
     if python is None:
         return {}
     say(f"{name}: {rival}")
@@ -162,7 +165,7 @@ def _rival(name: str, rival: str, X: np.ndarray, y: np.ndarray, python: Path | N
         script = Path(__file__).resolve().parent / "rival_cards.py"
         try:
             done = subprocess.run(
-                [python, script, rival, table], capture_output=True, text=True, check=True, timeout=seconds
+                [python, script, rival, table, str(size)], capture_output=True, text=True, check=True, timeout=seconds
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
             return _figures(name, rival, None, None, None, None, None, type(error).__name__)

@@ -37,6 +37,7 @@ BENCHMARKS = {
     "risk_scores": "bench_risk_scores",
     "risk_rows": "bench_risk_rows",
     "risk_table": "bench_risk_table",
+    "risk_size": "bench_risk_size",
     "stress": "bench_stress",
     "shift_evaluation": "bench_shift_evaluation",
     "real_shift": "bench_real_shift",

@@ -138,6 +138,15 @@ def test_whole_numbers_that_differ_in_every_row_are_pointed_out_once(table: Path
     assert "whole number" not in run(*words, "--force", "--numeric", "case")[2]
 
 
+def test_amounts_with_a_sign_are_numbers_unless_they_are_named(table: Path, tmp_path: Path, run: Run) -> None:
+    rows = pd.read_csv(table)
+    rows.assign(rate=[f"{k % 40 / 4:.2f}%" for k in range(len(rows))]).to_csv(tmp_path / "rates.csv", index=False)
+    words = ["fit", tmp_path / "rates.csv", "--target", "outcome", "--output", tmp_path / "model", "--quiet"]
+    _, out, told = run(*words)
+    assert "rate        numeric (%)" in out and "numbers as text" not in told
+    assert "numbers as text" not in run(*words, "--force", "--categorical", "rate")[2]
+
+
 def test_no_threads_are_wrong_usage(table: Path, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["fit", str(table), "--target", "outcome", "--output", str(tmp_path / "model"), "--jobs", "0"])

@@ -32,6 +32,7 @@ from surefoot.cli.table_source import ReadColumn, TableSource, labels, weight_co
 from surefoot.cli.tables.chosen_columns import choose_columns
 from surefoot.cli.tables.parsed_rows import ParsedRows, exceeds_memory
 from surefoot.design.encode.deciding_columns import DecidingColumnWarning
+from surefoot.design.read.column_doubts import doubt_of_levels
 from surefoot.exceptions import DoubtfulColumnWarning, InvalidTableError
 from surefoot.files.model_file import save
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
@@ -132,6 +133,7 @@ def run_fit(args: argparse.Namespace) -> int:
             model.set_params(class_weight=_class_weight(args.class_weight, told))
             if args.groups is None:
                 _warn_of_groups(content, columns, told)
+        _warn_of_texts(content, [column for column in columns if not source.tallies[column.name].any_numbers], args.categorical)
         with progress_bars():
             model.fit(source.frame(content, columns), told, **extra)
     save(model, place, overwrite=args.force)
@@ -229,6 +231,18 @@ def _warn_of_groups(content: Any, columns: list[ReadColumn], told: Any) -> None:
                 f"said which rows are samples of one input. If it does, use --groups {column.name}; otherwise each row is an "
                 "input of its own."
             )
+
+
+def _warn_of_texts(content: Any, columns: list[ReadColumn], known: list[str]) -> None:
+    """Point out categories that are amounts or shares with a sign, which no spelling of numbers reads."""
+    for column in columns:
+        if column.kind != "categorical" or column.name in known:
+            continue
+        values = [value for value in content[column.name] if isinstance(value, str)]
+        keep = f"or leave it out with --drop {column.name}, or say --categorical {column.name} if it is a category"
+        doubt = doubt_of_levels(f"column {column.name!r}", list(dict.fromkeys(values)), len(values), keep)
+        if doubt is not None:
+            note(f"warning: {doubt}.")
 
 
 def _show(source: TableSource, columns: list[ReadColumn], left_out: dict[str, Any], args: argparse.Namespace) -> None:

@@ -22,7 +22,10 @@ MOST_CODES = 20
 UNIT_SIGNS = "%$€£ "
 
 
-def doubt_of_levels(label: str, levels: Sequence[Level], n_rows: int) -> str | None:
+KEEP = "or name it in categorical_features if it is a category"
+
+
+def doubt_of_levels(label: str, levels: Sequence[Level], n_rows: int, keep: str = KEEP) -> str | None:
     """What a column of text most likely is instead of a category, and what to do, or None.
 
     Parameters
@@ -33,12 +36,13 @@ def doubt_of_levels(label: str, levels: Sequence[Level], n_rows: int) -> str | N
         Its distinct values.
     n_rows : int
         Rows that hold one of them.
+    keep : str
+        What to do if the column is meant as it is.
     """
     texts = [level.strip() for level in levels if isinstance(level, str)]
     texts = [text for text in texts if text not in MISSING_TOKENS]
     if not texts:
         return None
-    keep = "or name it in categorical_features if it is a category"
     if len(texts) > 1 and all(map(is_date_text, texts)):
         return (
             f"{label} holds dates as text ({texts[0]!r}), and every one of its {len(texts):,} dates is a level of its own. "
