@@ -189,7 +189,7 @@ def walk(rule: str, variant: Variant, cost: int, task: Task, scale: float, secon
         # A look is due when steps have grown; until then calls are short enough for the limit of seconds.
         drawn = draws.next(max(1, min(round(steps.steps * (GROWTH - 1)), 20_000 // draws.size)))
         start = time.process_time()
-        made, _ = native.advance(steps, drawn, limit)
+        made, _, _ = native.advance(steps, drawn, limit)
         spent += time.process_time() - start
         if made < len(drawn):
             raise RuntimeError("a forward problem is too hard for this benchmark.")

@@ -300,7 +300,7 @@ def _fit_rows(found: Sequence[Measured]) -> list[Row]:
                     **where,
                     "solver": name,
                     "end": end.end,
-                    "cpu": end.cpu,
+                    "cpu_seconds": end.cpu,
                     "rounds": end.rounds,
                     "gap": end.gap,
                     "objective": end.objective,

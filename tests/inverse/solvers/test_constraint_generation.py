@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.inverse import InverseOptimizer, forward
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
 from surefoot.inverse.exact.exact_solver import ExactSolver
+from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.approaches import APPROACHES
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.prior_set import PriorSet
@@ -91,3 +93,23 @@ def test_bounds_of_a_run_only_get_better_and_its_status_says_how_it_ended() -> N
     assert (found.upper_bound, found.lower_bound) == (uppers[-1], lowers[-1])
     stopped = ConstraintGeneration().solve(problem, SolveOptions(max_iter=1))
     assert stopped.status is Status.ITERATION_LIMIT and stopped.iterations == 1 and np.any(stopped.primal)
+
+
+class _LateSeparation(Separation):
+    """One whose second search ends only when time is over, without a decision."""
+
+    searches = 0
+
+    def losses(self, problem: InverseProblem, *args: Any, **kwargs: Any) -> Any:
+        self.searches += 1
+        if self.searches != 2:
+            return super().losses(problem, *args, **kwargs)
+        time.sleep(max(0.0, kwargs["seconds"]) + 0.01)
+        return np.zeros(problem.n_examples), np.full(problem.n_examples, np.inf)
+
+
+def test_a_search_that_time_ended_is_no_stall() -> None:
+    options = SolveOptions(time_limit=0.2)
+    assert (
+        ConstraintGeneration(_LateSeparation()).solve(replace(conflicting(), hard=False), options).status is Status.TIME_LIMIT
+    )

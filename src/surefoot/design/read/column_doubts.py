@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.design.encode.schema import Level
-from surefoot.design.read.column_guess import GUESS, MISSING_TOKENS, is_date_text, is_number_text
+from surefoot.design.read.guess_parameters import GUESS
 from surefoot.design.read.identifiers import distinct_whole_numbers, levels_name_rows, named_as_identifier, numbers_name_rows
+from surefoot.design.read.written_values import MISSING_TOKENS, is_date_text, is_number_text
 
 # Numbers of text up to which they may well be codes, such as months, grades or shoe sizes; not tuned.
 MOST_CODES = 20
@@ -21,7 +22,10 @@ MOST_CODES = 20
 UNIT_SIGNS = "%$€£ "
 
 
-def doubt_of_levels(label: str, levels: Sequence[Level], n_rows: int) -> str | None:
+KEEP = "or name it in categorical_features if it is a category"
+
+
+def doubt_of_levels(label: str, levels: Sequence[Level], n_rows: int, keep: str = KEEP) -> str | None:
     """What a column of text most likely is instead of a category, and what to do, or None.
 
     Parameters
@@ -32,12 +36,13 @@ def doubt_of_levels(label: str, levels: Sequence[Level], n_rows: int) -> str | N
         Its distinct values.
     n_rows : int
         Rows that hold one of them.
+    keep : str
+        What to do if the column is meant as it is.
     """
     texts = [level.strip() for level in levels if isinstance(level, str)]
     texts = [text for text in texts if text not in MISSING_TOKENS]
     if not texts:
         return None
-    keep = "or name it in categorical_features if it is a category"
     if len(texts) > 1 and all(map(is_date_text, texts)):
         return (
             f"{label} holds dates as text ({texts[0]!r}), and every one of its {len(texts):,} dates is a level of its own. "

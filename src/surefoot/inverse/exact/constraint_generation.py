@@ -136,7 +136,8 @@ class _Generation:
             if len(self.pool.owners) == known and not self.closed:
                 self._polish(cuts, master)
             if len(self.pool.owners) == known and not self.closed:
-                return self.outcome(Status.STALLED)
+                # Searches without time find nothing new either.
+                return self.outcome(Status.TIME_LIMIT if options.out_of_time else Status.STALLED)
         return self.outcome(Status.OPTIMAL if self.closed else Status.ITERATION_LIMIT)
 
     @property
