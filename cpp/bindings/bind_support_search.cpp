@@ -104,9 +104,11 @@ void bind_rules(nb::module_& module) {
             rules.fair.push_back({copied(group), copied(share), copied(observed), 0, most, threshold});
             for (const int k : rules.fair.back().group)
               rules.fair.back().n_groups = std::max(rules.fair.back().n_groups, k + 1);
-            const std::size_t n_observed = observed.shape(0);
-            require(n_observed == 0 || n_observed == static_cast<std::size_t>(rules.fair.back().n_groups),
+            // A share more than there are groups is one of no rows: the others are compared with a mean risk that is right.
+            const int n_observed = static_cast<int>(observed.shape(0));
+            require(n_observed == 0 || n_observed >= rules.fair.back().n_groups,
                     "a rule about mean risks needs an observed share for every group");
+            rules.fair.back().n_groups = std::max(rules.fair.back().n_groups, n_observed);
           },
           nb::kw_only(), nb::arg("group"), nb::arg("share"), nb::arg("observed"), nb::arg("most"), nb::arg("threshold"))
       .def(

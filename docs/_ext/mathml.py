@@ -14,14 +14,21 @@ from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.util.math import get_node_equation_number
 
+# Sizes that are said by hand: browsers stretch brackets by themselves, and one side alone would be left behind.
+_SIZED = re.compile(r"\\[bB]igg?[lr]?(?=[()\[\]|]|\\[{}|])")
+_PRIME = '<mo lspace="0" rspace="0">&#x2032;</mo>'
+_PRIMED = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>")
+_PRIMED_BELOW = re.compile(r"<msubsup>(<mi>[^<]*</mi>)(<m[in]>[^<]*</m[in]>)<mi>&#x02032;</mi></msubsup>")
 # Of display style, conditions stand below these words and not beside them.
 _BELOW = re.compile(r"<msub><mo>(max|min|sup|inf)</mo>((?:(?!<msub>).)*?)</msub>(?=<)", re.DOTALL)
 
 
 def markup(formula: str, *, display: bool) -> str:
     """The formula as a ``math`` element, with its source as what it is called where MathML is not known."""
-    drawn = convert(formula.strip(), display="block" if display else "inline")
-    drawn = drawn.replace(r">\{<", ">{<").replace(r">\}<", ">}<").replace(r">\|<", ">\u2016<")
+    drawn = convert(_SIZED.sub("", formula.strip()), display="block" if display else "inline")
+    # A prime stands high and is small by itself; as a superscript it would be a dot above the line.
+    drawn = _PRIMED_BELOW.sub(rf"<msub><mrow>\1{_PRIME}</mrow>\2</msub>", drawn)
+    drawn = _PRIMED.sub(rf"<mrow>\1{_PRIME}</mrow>", drawn)
     if display:
         drawn = _BELOW.sub(r"<munder><mo>\1</mo>\2</munder>", drawn)
     if "\\" in drawn:

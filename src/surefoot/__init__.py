@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from surefoot import constraints, export, inverse
     from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
     from surefoot.chancesvm.estimator.chance_svc_cv import ChanceConstrainedSVCCV
+    from surefoot.design.encode.deciding_columns import DecidingColumnWarning
     from surefoot.exceptions import (
         BelowChanceWarning,
         CertificateError,
@@ -80,6 +81,7 @@ _PLACES = {
     "Comparison": "shift.comparison.comparison",
     "ComparisonDisplay": "reports.displays.comparison_display",
     "ConvergenceLimitWarning": "exceptions",
+    "DecidingColumnWarning": "design.encode.deciding_columns",
     "DoubtfulColumnWarning": "exceptions",
     "ForwardSolveError": "exceptions",
     "GridEdgeWarning": "exceptions",
@@ -139,6 +141,7 @@ __all__ = [
     "Comparison",
     "ComparisonDisplay",
     "ConvergenceLimitWarning",
+    "DecidingColumnWarning",
     "DoubtfulColumnWarning",
     "ForwardSolveError",
     "GridEdgeWarning",

@@ -15,8 +15,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.cli.main import main
-from surefoot.cli.parsed_rows import ParsedRows
 from surefoot.cli.table_source import open_table
+from surefoot.cli.tables.parsed_rows import ParsedRows
 
 Fit = Callable[..., tuple[int, Any, str]]
 
@@ -94,7 +94,7 @@ def test_a_target_needs_two_values(fit: Fit) -> None:
     code, _, err = fit(rows(lambda k: k % 4, lambda k: "abc"[k % 3], header="x,y"))
     assert code == 1 and "holds 3 values ('a' (14 rows), 'b' (13 rows), 'c' (13 rows))" in err
     code, _, err = fit(rows(lambda k: k % 4, lambda k: "a", header="x,y"))
-    assert code == 1 and "holds 1 values" in err
+    assert code == 1 and "holds 1 value (" in err
     code, _, err = fit(rows(lambda k: k % 4, lambda k: k * 1.5, header="x,y"))
     assert code == 1 and "holds 40 values" in err and "threshold" in err
     code, _, err = fit(rows(lambda k: k % 4, lambda k: "" if k == 3 else label(k), header="x,y"))
@@ -141,14 +141,14 @@ def test_numbers_that_can_be_read_in_two_ways_are_asked_about(fit: Fit, tmp_path
 def test_text_among_numbers_is_named_by_row(fit: Fit) -> None:
     many = "x,y\n" + "".join(f"{'unknown' if k == 7 else k * 0.37},{label(k)}\n" for k in range(200))
     code, _, err = fit(many)
-    assert code == 1 and "numbers in 199 of 200 rows, but 'unknown' in row 8" in err
+    assert code == 1 and "numbers in 199 of 200 rows, but 'unknown' in line 9" in err
     code, said, _ = fit(many, "--missing-values", "unknown")
     assert code == 0 and said["columns"] == [{"name": "x", "kind": "numeric", "missing": 1}]
     few = rows(lambda k: "A" if k == 5 else k % 4, label, header="x,y")
     code, said, err = fit(few)
-    assert code == 0 and kinds(said) == {"x": "categorical"} and "'A' in row 6" in err
+    assert code == 0 and kinds(said) == {"x": "categorical"} and "'A' in line 7" in err
     code, _, err = fit(few, "--numeric", "x")
-    assert code == 1 and "row 6: 'A' is not a number" in err
+    assert code == 1 and "line 7: 'A' is not a number" in err
 
 
 def test_dates_are_left_out_with_a_reason(fit: Fit) -> None:
@@ -199,7 +199,7 @@ def test_a_hundred_thousand_identifiers_are_left_out_or_warned_about(fit: Fit) -
         (b"\n\n", "is empty"),
         (b"x,y\n", "a header but no rows"),
         (b",,\n1,2,3\n", "no column has a name|has no name"),
-        (b"PK\x03\x04\0\0\0\0", "is no text"),
+        (b"PK\x03\x04\0\0\0\0", "looks like a zip file but cannot be unpacked"),
         (b"PAR1 but not really", "not a Parquet file"),
         (b'x,y\n1,"yes\n2,no\n', "line"),
         (b"x,y\n1,yes\n2,no,more\n", "line 3: 3 values, but the header has 2"),
@@ -219,7 +219,7 @@ def test_other_files_are_refused_in_words(capsys: pytest.CaptureFixture[str], tm
     assert "there is no file" in capsys.readouterr().err
     (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04")
     assert main(["fit", str(tmp_path / "book.xlsx"), *words]) == 1
-    assert "Save the table as CSV" in capsys.readouterr().err
+    assert "looks like a zip file but cannot be unpacked" in capsys.readouterr().err
     (tmp_path / "t.csv").write_text("x,y\n1,yes\n2,no\n")
     assert main(["fit", str(tmp_path / "t.csv"), "--target", "y", "--output", str(tmp_path / "no" / "model")]) == 1
     assert "no folder" in capsys.readouterr().err
@@ -230,7 +230,7 @@ def test_gaps_are_filled_or_refused_as_the_user_says(fit: Fit) -> None:
     code, said, _ = fit(text)
     assert code == 0 and [column["missing"] for column in said["columns"]] == [1, 1]
     code, _, err = fit(text, "--missing", "error")
-    assert code == 1 and "row 4" in err
+    assert code == 1 and "line 6" in err
 
 
 def test_gaps_are_refused_in_words_where_no_model_fills_them(fit: Fit) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.cli.levels_option import category_levels
 from surefoot.cli.main import main
+from surefoot.cli.settings.levels_option import category_levels
 
 
 def test_options_are_levels_by_column() -> None:

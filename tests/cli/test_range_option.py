@@ -8,7 +8,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.cli.main import main
-from surefoot.cli.range_option import numeric_range
+from surefoot.cli.settings.range_option import numeric_range
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_fit_keeps_numbers_within_their_range(table, memory):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--range", "age=18:50"], "--range of column 'age' is from 18 to 50, but row"),
+        (["--range", "age=18:50"], "--range of column 'age' is from 18 to 50, but line 55 holds 79"),
         (["--range", "site=observed"], "--range names column 'site', which is categorical"),
         (["--range", "height=0:1"], "--range names column 'height', but the columns are"),
         (["--range", "age=observed", "--model", "risk-score"], "--range is for --model robust"),

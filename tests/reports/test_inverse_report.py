@@ -148,3 +148,15 @@ def test_the_drawn_cone_holds_every_cost_that_explains_all_and_no_other(pyplot: 
     assert 3 < inside.sum() < 200
     assert np.all(inside[slack >= 1e-4]) and not np.any(inside[slack < -2e-3])
     assert not drawn.bands_
+
+
+def test_entries_are_called_by_streets_tasks_and_attributes() -> None:
+    from surefoot.inverse.estimator.cost_names import cost_names
+
+    streets = forward.ShortestPath([("home", "park"), ("park", "work"), ("home", "work")])
+    way = InverseOptimizer(streets, prior="simplex").fit([("home", "work")], [[0, 0, 1]])
+    assert cost_names(way) == ["home to park", "park to work", "home to work"]
+    pairs = InverseOptimizer(forward.Assignment(2), prior="simplex").fit([None], [[1, 0, 0, 1]])
+    assert cost_names(pairs) == ["worker 0, task 0", "worker 0, task 1", "worker 1, task 0", "worker 1, task 1"]
+    plain = InverseOptimizer(forward.FiniteChoice(), approach="incenter").fit(*offers(6, 0))
+    assert cost_names(plain) == ["entry 0", "entry 1", "entry 2"]

@@ -76,7 +76,7 @@ def test_the_base_score_stands_for_the_base_odds_and_points_double_them():
     assert rising.risk(600) == pytest.approx(50 / 51)
     assert "odds of 50 to 1 for 'well'; 20 points double them" in " ".join(scaled.text.split())
     assert "odds of 50 to 1 for 'ill'" in " ".join(rising.text.split())
-    assert "<td>65 or more</td><td>67</td>" in rising.html
+    assert '<td>65 or more</td><td class="sf-number">67</td>' in rising.html
 
 
 def test_the_printed_points_add_up_to_the_scores():

@@ -85,6 +85,16 @@ def test_score_cards_are_stressed_by_flips(scale: str) -> None:
     assert np.abs(values[0] - values[1]).max() < 1e-12
 
 
+def test_a_card_of_the_first_class_is_stressed_by_its_own_risks() -> None:
+    draw = np.random.default_rng(8)
+    X = pd.DataFrame(draw.random((90, 4)) < 0.4, columns=list("abcd")).astype(int)
+    y = np.where(draw.random(90) < 0.1 + 0.6 * X["a"], "CHD", "no CHD")
+    card = sf.RiskScoreClassifier(max_features=2, pos_label="CHD").fit(X, y)
+    shift = sf.ShiftModel(categorical_certainty=0.8)
+    values = [sf.stress_test(m, X, y, shift, 40, ALL, random_state=0).values for m in (card, Opaque(card))]
+    assert np.abs(values[0] - values[1]).max() < 1e-12
+
+
 def test_gaps_that_a_model_fills_are_filled_on_both_paths() -> None:
     X, y = rows()
     X.loc[::7, "age"] = np.nan

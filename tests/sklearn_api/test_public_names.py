@@ -19,6 +19,7 @@ PUBLIC = {
     "Comparison",
     "ComparisonDisplay",
     "ConvergenceLimitWarning",
+    "DecidingColumnWarning",
     "DoubtfulColumnWarning",
     "ForwardSolveError",
     "GridEdgeWarning",

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.cli.console import note, say, say_json
+from surefoot.cli.exit_codes import DONE
 from surefoot.cli.loaded_model import has_names, known_texts, load_fitted, model_columns, target_column
-from surefoot.cli.options import DONE, add_common_options, add_table_options, command, names, open_source
+from surefoot.cli.options import add_common_options, add_table_options, command, names, open_source
 from surefoot.cli.table_source import Kind, ReadColumn, TableSource, labels
 from surefoot.exceptions import InvalidTableError, ModelFileError
 from surefoot.shift.comparison.compare import compare
@@ -29,9 +30,7 @@ SHIFTED = 1
 
 def add_compare(subparsers: Any) -> None:
     """Add the command to the program."""
-    parser = command(
-        subparsers, "compare", "Say what has shifted from one table to another, and how far.", _EXAMPLES, run_compare
-    )
+    parser = command(subparsers, "compare", _EXAMPLES, run_compare)
     parser.add_argument("table", metavar="table_a", help="the table of before, such as the training rows")
     parser.add_argument("table_b", help="the table of now")
     parser.add_argument("--model", metavar="MODEL", help="a saved model: its columns, its prices, its radius")
@@ -151,7 +150,8 @@ def _kinds(
                 kinds[name] = known[name]
             continue
         tallies = [source.tallies[name] for source in (first, second) if name in source.tallies]
-        guesses = {tally.guess() for tally in tallies}
+        # Numbers of rows are compared, and told of there.
+        guesses = {"numeric" if tally.numbers_rows else tally.guess() for tally in tallies}
         if name in args.categorical:
             kinds[name] = ("categorical", None)
         elif guesses & {"date", "identifier"}:

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from surefoot.cli.console import say
-from surefoot.cli.options import DONE, command
+from surefoot.cli.exit_codes import DONE
+from surefoot.cli.options import command
 
 _EXAMPLES = """\
   surefoot demo
@@ -27,7 +28,6 @@ def add_demo(subparsers: Any) -> None:
     parser = command(
         subparsers,
         "demo",
-        "Write a small table and run the other commands on it: fit, explain, verify, score, stress, report.",
         _EXAMPLES,
         run_demo,
     )

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.cli.console import aligned, say
+from surefoot.cli.exit_codes import DONE
 from surefoot.cli.loaded_model import last_step, load_fitted
-from surefoot.cli.options import DONE, add_output_options, command, free_place
+from surefoot.cli.options import add_output_options, command, free_place
 from surefoot.core.new_file import new_file
 from surefoot.files.formula import LinearTerm, read_formula
 from surefoot.files.pmml import to_pmml
@@ -26,7 +27,7 @@ _EXAMPLES = """\
 
 def add_explain(subparsers: Any) -> None:
     """Add the command to the program."""
-    parser = command(subparsers, "explain", "Show a saved model: its numbers and its proof.", _EXAMPLES, run_explain)
+    parser = command(subparsers, "explain", _EXAMPLES, run_explain)
     parser.add_argument("model")
     parser.add_argument("--format", choices=["text", "json", "sql", "pmml"], default="text", help="default: text")
     parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
-from surefoot.cli import levels_option, range_option
 from surefoot.cli.console import aligned, note, say, say_json
+from surefoot.cli.exit_codes import DONE, NOT_PROVEN
 from surefoot.cli.loaded_model import last_step
+from surefoot.cli.option_words import in_options
 from surefoot.cli.options import (
-    DONE,
-    NOT_PROVEN,
+    TABLE_HELP,
     add_common_options,
     add_memory_option,
     add_output_options,
@@ -26,18 +25,18 @@ from surefoot.cli.options import (
     names,
     open_source,
 )
-from surefoot.cli.parsed_rows import ParsedRows, exceeds_memory
 from surefoot.cli.progress_bar import progress_bars
-from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels, weight_column
-from surefoot.design.read.column_doubts import doubt_of_levels, doubt_of_numbers
-from surefoot.design.read.identifiers import named_as_identifier
+from surefoot.cli.settings.model_settings import add_model_settings, new_model, take_settings
+from surefoot.cli.settings.target_classes import label_of, read_target
+from surefoot.cli.table_source import ReadColumn, TableSource, labels, weight_column
+from surefoot.cli.tables.chosen_columns import choose_columns
+from surefoot.cli.tables.parsed_rows import ParsedRows, exceeds_memory
+from surefoot.design.encode.deciding_columns import DecidingColumnWarning
+from surefoot.design.read.column_doubts import doubt_of_levels
 from surefoot.exceptions import DoubtfulColumnWarning, InvalidTableError
 from surefoot.files.model_file import save
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
-from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV
-from surefoot.sklearn_api.path_choice import SELECTS
-from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
 _EXAMPLES = """\
   surefoot fit visits.csv --target bought --output model.surefoot
@@ -46,6 +45,8 @@ _EXAMPLES = """\
   surefoot fit patients.parquet --target ill --output card.surefoot --model risk-score --max-features 4
   surefoot fit survey.csv --target vote --output model.surefoot --weights households
   surefoot fit patients.csv --target ill --output model.surefoot --groups hospital --select worst
+  surefoot fit irises.xlsx --target species --positive virginica --output model.surefoot
+  surefoot fit credit.csv.gz --target paid --output model.surefoot --missing-codes=-9,-8,-7
   surefoot fit samples.csv --target grade --output svm.surefoot --model svm --groups sample --violation 0.05
 
 exit codes: 0 done, 1 the table or an option cannot be used, 2 wrong usage, 3 the file cannot be written,
@@ -54,9 +55,15 @@ exit codes: 0 done, 1 the table or an option cannot be used, 2 wrong usage, 3 th
 
 def add_fit(subparsers: Any) -> None:
     """Add the command to the program."""
-    parser = command(subparsers, "fit", "Fit a model to a table and save it with its proof.", _EXAMPLES, run_fit)
-    parser.add_argument("table", help="CSV (any delimiter) or Parquet file with a header")
+    parser = command(subparsers, "fit", _EXAMPLES, run_fit)
+    parser.add_argument("table", help=TABLE_HELP)
     parser.add_argument("--target", required=True, metavar="NAME", help="the column to predict; two values, for svm several")
+    parser.add_argument(
+        "--positive",
+        metavar="LABEL",
+        help="the value of the target whose probability the model gives; default: the second in sorted order. Where "
+        "there are more than two, it is told from all others",
+    )
     add_output_options(parser, required=True, what="where the model goes")
     parser.add_argument("--model", choices=["robust", "risk-score", "svm"], default="robust", help="default: robust")
     columns = parser.add_argument_group("columns (types are guessed and shown; these options overrule the guess)")
@@ -67,48 +74,17 @@ def add_fit(subparsers: Any) -> None:
     columns.add_argument(
         "--missing",
         choices=["fill", "error", "drop"],
-        default="fill",
+        default=None,
         help="gaps: filled (default; svm does not fill them, so there they are an error), or an error; svm also 'drop': rows "
         "with gaps are left out, as if these readings had not been taken",
     )
     columns.add_argument(
-        "--unseen", choices=["error", "ignore"], default="error", help="levels that training never held, when scoring"
-    )
-    settings = parser.add_argument_group("settings of the model")
-    settings.add_argument(
-        "--radius",
+        "--unseen",
+        choices=["error", "ignore"],
         default=None,
-        metavar="R",
-        help="robust, risk-score: how far tables may shift; robust also 'auto', the default, or 'cv'",
+        help="robust, risk-score: levels that training never held, when scoring; default error",
     )
-    settings.add_argument("--range", dest="ranges", action="append", metavar="RANGE", help=range_option.HELP)
-    settings.add_argument("--levels", action="append", metavar="LEVELS", help=levels_option.HELP)
-    settings.add_argument("--max-features", type=int, default=5, metavar="N", help="risk-score: most lines of the card")
-    settings.add_argument("--max-points", type=int, default=5, metavar="N", help="risk-score: most points of a line")
-    settings.add_argument(
-        "--groups",
-        metavar="NAME",
-        help="svm: the column that says which rows are samples of one input; without, each is one of its own. robust, with "
-        "--radius cv or --select: the site or period of each row; each is left out in turn",
-    )
-    settings.add_argument(
-        "--select",
-        choices=SELECTS,
-        default=None,
-        help="robust: choose the radius by the mean over what is left out (default), its worst, or its worst quarter, or the "
-        "most robust within one standard error of the best mean",
-    )
-    settings.add_argument("--kernel", choices=["linear", "poly", "rbf"], default="rbf", help="svm: default rbf")
-    settings.add_argument(
-        "--violation", type=float, default=0.95, metavar="P", help="svm: tolerated probability of an error; 0.95"
-    )
-    settings.add_argument("--C", dest="price", type=float, default=1.0, metavar="C", help="svm: price of slack; 1")
-    settings.add_argument(
-        "--class-weight",
-        default=None,
-        metavar="W",
-        help="svm: 'balanced', or what the price of each class is multiplied by, as in 'worn=5,new=1'",
-    )
+    settings = add_model_settings(parser)
     settings.add_argument("--gap", type=float, default=None, metavar="G", help="relative gap to prove; default: the model's")
     settings.add_argument("--time-limit", type=float, default=None, metavar="SECONDS", help="best model found by then")
     add_memory_option(settings)
@@ -119,37 +95,31 @@ def add_fit(subparsers: Any) -> None:
 def run_fit(args: argparse.Namespace) -> int:
     """Fit and save; see the parser."""
     place = free_place(args)
+    take_settings(args)
     source = open_source(args)
-    target = _target(source, args.target, several=args.model == "svm")
+    target = read_target(
+        source,
+        args.target,
+        positive=args.positive,
+        several=args.model == "svm" and args.positive is None,
+        named_order=args.model == "risk-score",
+    )
     reserved = [args.target]
-    if args.groups is not None:
-        reserved.append(source.require(args.groups, "--groups"))
-        if args.model != "svm" and not (args.model == "robust" and _chooses_radius(args)):
-            raise ValueError(
-                "--groups is for --model svm, where it says which rows are samples of one uncertain input, and for --model "
-                "robust with --radius cv or --select, where it says which rows are of one site or period."
-            )
-    if args.select is not None and args.model != "robust":
-        raise ValueError("--select is for --model robust.")
-    if args.select is not None and args.radius not in (None, "cv"):
-        raise ValueError(f"--select chooses the radius, but --radius is {args.radius}. Give one of them.")
-    if args.ranges and args.model != "robust":
-        raise ValueError("--range is for --model robust.")
-    if args.levels and args.model != "robust":
-        raise ValueError("--levels is for --model robust.")
-    if args.class_weight is not None and args.model != "svm":
-        raise ValueError("--class-weight is for --model svm.")
-    if args.missing == "drop" and args.model != "svm":
-        raise ValueError("--missing drop is for --model svm; other models fill gaps, or refuse them.")
-    if args.weights is not None:
-        reserved.append(source.require(args.weights, "--weights"))
+    for option, name in (("--groups", args.groups), ("--weights", args.weights)):
+        if name is not None:
+            reserved.append(source.require(name, option))
     weights = [] if args.weights is None else [weight_column(source, args.weights)]
     columns, left_out = choose_columns(source, reserved, numeric=args.numeric, categorical=args.categorical, drop=args.drop)
     if not args.json:
         _show(source, columns, left_out, args)
     if args.model == "svm":
         _require_numbers(source, columns, drops_gaps=args.missing == "drop")
-    model = _model(args, columns)
+    # Of two classes of the table a card takes the one that is named; one that stands against all others comes second anyway.
+    named = args.positive is not None and target.levels is None and args.model == "risk-score"
+    model = new_model(args, columns, label_of(source.tallies[args.target], args.positive) if named else None)
+    # What such a warning would say has been said, in options and but for columns that options name.
+    warnings.filterwarnings("ignore", category=DoubtfulColumnWarning)
+    warnings.filterwarnings("default", category=DecidingColumnWarning)
     if exceeds_memory(source, columns, args.memory):
         _fit_batches(model, args, source, columns, target)
     else:
@@ -163,10 +133,7 @@ def run_fit(args: argparse.Namespace) -> int:
             model.set_params(class_weight=_class_weight(args.class_weight, told))
             if args.groups is None:
                 _warn_of_groups(content, columns, told)
-        _warn_of_identifiers(content, columns, args.numeric)
         _warn_of_texts(content, [column for column in columns if not source.tallies[column.name].any_numbers], args.categorical)
-        # What it would say has been said, in options and but for columns that options name.
-        warnings.filterwarnings("ignore", category=DoubtfulColumnWarning)
         with progress_bars():
             model.fit(source.frame(content, columns), told, **extra)
     save(model, place, overwrite=args.force)
@@ -175,31 +142,15 @@ def run_fit(args: argparse.Namespace) -> int:
         say_json(_summary(model, args, source, columns, left_out))
     else:
         say()
+        if isinstance(last_step(model), RiskScoreClassifier):
+            say(str(last_step(model).score_card(meanings=model.steps[0][1].columns_)))
+            say()
         reason = getattr(last_step(model), "radius_reason_", None)
         if reason is not None:
-            say(f"radius {last_step(model).radius_:g}: {reason}")
+            say(in_options(f"radius {last_step(model).radius_:g}: {reason}"))
         say(proof.claim)
         say(f"model written to {place}")
     return DONE if proof.verified else NOT_PROVEN
-
-
-def _target(source: TableSource, name: str, *, several: bool) -> ReadColumn:
-    """How the target is read, if it tells two classes apart, or several where the model can."""
-    tally = source.tallies[source.require(name, "--target")]
-    if tally.n_missing:
-        raise InvalidTableError(
-            f"the target {name!r} is missing in {tally.n_missing:,} of {tally.n_rows:,} rows. Leave them out."
-        )
-    classes = len(tally.levels)
-    if classes < 2 or (classes > 2 and not several) or tally.truncated:
-        counts = list(tally.levels.items())[:5]
-        shown = ", ".join(f"{value!r}" if tally.truncated else f"{value!r} ({count:,} rows)" for value, count in counts)
-        more = ", ..." if len(tally.levels) > 5 else ""
-        raise InvalidTableError(
-            f"the target {name!r} holds {tally.n_levels} values ({shown}{more}), but a model tells two classes apart (--model "
-            "svm several). Leave rows out, put values together, or compare a number with a threshold first."
-        )
-    return source.fitted_column(name, "numeric" if tally.all_numbers else "categorical")
 
 
 def _group_column(source: TableSource, args: argparse.Namespace) -> list[ReadColumn]:
@@ -282,16 +233,6 @@ def _warn_of_groups(content: Any, columns: list[ReadColumn], told: Any) -> None:
             )
 
 
-def _warn_of_identifiers(content: Any, columns: list[ReadColumn], known: list[str]) -> None:
-    """Point out whole numbers that differ in every row; those whose name says so have been pointed out."""
-    for column in columns:
-        if column.kind != "numeric" or column.name in known or named_as_identifier(column.name):
-            continue
-        doubt = doubt_of_numbers(f"column {column.name!r}", column.name, np.asarray(content[column.name], dtype=np.float64))
-        if doubt is not None:
-            note(f"warning: {doubt}: --drop {column.name}, or --numeric {column.name}.")
-
-
 def _warn_of_texts(content: Any, columns: list[ReadColumn], known: list[str]) -> None:
     """Point out categories that are amounts or shares with a sign, which no spelling of numbers reads."""
     for column in columns:
@@ -304,71 +245,15 @@ def _warn_of_texts(content: Any, columns: list[ReadColumn], known: list[str]) ->
             note(f"warning: {doubt}.")
 
 
-def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
-    verbose = 0 if args.quiet else 1
-    shared: dict[str, Any] = {"time_limit": args.time_limit, "verbose": verbose}
-    if args.gap is not None:
-        shared["gap" if args.model == "risk-score" else "tol"] = args.gap
-    if args.model == "svm":
-        # Who names no column has been told by the help what that means.
-        batches = "rows" if args.groups is None else "auto"
-        # It puts columns into standard units itself.
-        return ChanceConstrainedSVC(
-            C=args.price,
-            kernel=args.kernel,
-            violation=args.violation,
-            probability=True,
-            batches=batches,
-            missing="drop" if args.missing == "drop" else "raise",
-            random_state=0,
-            **shared,
-        )
-    shared["n_jobs"] = args.jobs
-    fill, ignore = args.missing == "fill", args.unseen == "ignore"
-    if args.model == "risk-score":
-        binarizer = ThresholdBinarizer(missing="column" if fill else "error", unseen="zero" if ignore else "error")
-        card = RiskScoreClassifier(
-            max_features=args.max_features, max_points=args.max_points, radius=_radius(args.radius, 0.0), **shared
-        )
-        return Pipeline([("columns", binarizer), ("card", card)])
-    shared |= {
-        "numeric_range": range_option.numeric_range(args.ranges),
-        "category_levels": levels_option.category_levels(args.levels),
-        "categorical_features": [column.name for column in columns if column.kind == "categorical"],
-        "missing_numeric": "median" if fill else "error",
-        "missing_categorical": "level" if fill else "error",
-        "unseen_categories": "reference" if ignore else "error",
-    }
-    if _chooses_radius(args):
-        return RobustLogisticRegressionCV(select=args.select or "mean", **shared)
-    radius = "auto" if args.radius in (None, "auto") else _radius(args.radius, 0.0)
-    return RobustLogisticRegression(radius=radius, **shared)
-
-
-def _chooses_radius(args: argparse.Namespace) -> bool:
-    return args.radius == "cv" or args.select is not None
-
-
-def _radius(given: str | None, default: float) -> float:
-    if given is None:
-        return default
-    try:
-        return float(given)
-    except ValueError:
-        raise ValueError(f"--radius {given} must be a number at or above 0, or for --model robust 'auto' or 'cv'.") from None
-
-
 def _show(source: TableSource, columns: list[ReadColumn], left_out: dict[str, Any], args: argparse.Namespace) -> None:
     tally = source.tallies[args.target]
     classes = ", ".join(f"{value} {count:,}" for value, count in sorted(tally.levels.items(), key=lambda pair: str(pair[0])))
-    delimiter = getattr(source.file, "delimiter", None)
-    how = "Parquet" if delimiter is None else f"delimiter {delimiter!r}, {getattr(source.file, 'encoding', '')}"
+    how = source.file.described
     say(f"{source.path}: {source.n_rows:,} rows ({how}); target {args.target!r}: {classes}")
     rows = [["column", "read as", "levels", "gaps"]]
     for column in columns:
         own = source.tallies[column.name]
-        kind = column.kind if column.spelling == "plain" else f"numeric ({column.spelling})"
-        rows.append([column.name, kind, "" if column.kind == "numeric" else own.n_levels, f"{own.n_missing:,}"])
+        rows.append([column.name, column.told, "" if column.kind == "numeric" else own.n_levels, f"{own.n_missing:,}"])
     for name, (guess, _) in left_out.items():
         rows.append([name, f"{guess}: left out", source.tallies[name].n_levels, f"{source.tallies[name].n_missing:,}"])
     for line in aligned(rows, left=2):
@@ -388,6 +273,7 @@ def _summary(
         "model": type(last).__name__,
         "rows": source.n_rows,
         "target": args.target,
+        "positive": args.positive,
         "weights": args.weights,
         "classes": last.classes_.tolist(),
         **radius,

@@ -7,8 +7,9 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from surefoot.cli.settings.target_classes import one_against_rest, positive_of
 from surefoot.cli.table_source import Kind, ReadColumn, TableSource
-from surefoot.design.read.column_guess import TRUTH_TEXTS
+from surefoot.design.read.written_values import TRUTH_TEXTS
 from surefoot.exceptions import InvalidTableError, ModelFileError
 from surefoot.files.model_file import load
 from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
@@ -114,6 +115,9 @@ def target_column(model: Any, source: TableSource, name: str) -> ReadColumn:
     if source.tallies[name].n_missing:
         raise InvalidTableError(f"the target {name!r} is missing in {source.tallies[name].n_missing:,} rows. Leave them out.")
     classes = last_step(model).classes_.tolist()
+    positive = positive_of(classes)
+    if positive is not None:  # it was told from all others
+        return one_against_rest(source, name, positive)
     if all(isinstance(label, (int, float)) and not isinstance(label, bool) for label in classes):
         return source.column(name, "numeric")
     return source.column(name, "categorical", _by_text(classes))

@@ -1,25 +1,24 @@
-"""The program: which command, and what its exit code is."""
+"""The program: which command, and what its exit code is.
+
+The modules of commands are imported when a command is asked for: what scikit-learn takes to be imported is most of a short one.
+"""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from surefoot.cli.compare_tables import add_compare
+from surefoot import __version__
+from surefoot.cli.commands import COMMANDS
 from surefoot.cli.console import note, warn
-from surefoot.cli.demo import add_demo
-from surefoot.cli.explain import add_explain
-from surefoot.cli.fit import add_fit
+from surefoot.cli.exit_codes import BAD_INPUT, BAD_USAGE, INTERRUPTED, NOT_WRITTEN
 from surefoot.cli.option_words import in_options
-from surefoot.cli.options import BAD_INPUT, BAD_USAGE, INTERRUPTED, NOT_WRITTEN
-from surefoot.cli.report import add_report
-from surefoot.cli.score import add_score
-from surefoot.cli.stress import add_stress
-from surefoot.cli.verify_model import add_verify
+from surefoot.cli.tables.file_lines import counted_rows, in_lines
 from surefoot.exceptions import SurefootError
 
 _EXAMPLES = """\
@@ -48,9 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    args = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    args = program_parser(next((word for word in words if word in COMMANDS), None)).parse_args(words)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), counted_rows():
             warnings.showwarning = _show_warning
             warnings.simplefilter("default")
             code: int = args.run(args)
@@ -76,18 +76,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BAD_INPUT if isinstance(error, FileNotFoundError) else NOT_WRITTEN
 
 
-def _parser() -> argparse.ArgumentParser:
+def program_parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser of the program, with the options of one command; of the others it knows the names only."""
     parser = argparse.ArgumentParser(
         prog="surefoot",
         description="Models you can stand behind: exact optimization, robust to shift, with a proof for each fit.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"surefoot {__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_fit, add_score, add_stress, add_report, add_explain, add_verify, add_compare, add_demo):
-        add(subparsers)
+    for name, (module, summary) in COMMANDS.items():
+        if name == command:
+            getattr(importlib.import_module(f"surefoot.cli.{module}"), f"add_{name}")(subparsers)
+        else:
+            subparsers.add_parser(name, help=summary)
     return parser
 
 
 def _show_warning(message: Any, *place: Any, **more: Any) -> None:
-    warn(in_options(str(message)))
+    warn(in_options(in_lines(str(message))))

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from surefoot.cli.commands import COMMANDS
 from surefoot.cli.table_source import TableSource, open_table
+from surefoot.cli.tables.missing_codes import HELP, missing_codes
 from surefoot.core.new_file import require_free
 
-DONE, BAD_INPUT, BAD_USAGE, NOT_WRITTEN, NOT_PROVEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
-# A proof that does not hold, for those who ask nothing else: the model or the rows are not what they should be.
-NOT_VERIFIED = BAD_INPUT
+TABLE_HELP = (
+    "a file with a header: CSV or other text (any delimiter), JSON lines, both also as .gz, .bz2, .xz or .zip; Parquet, "
+    "Feather, Excel (pip install 'surefoot[excel]')"
+)
 
 
 def names(text: str) -> list[str]:
@@ -21,12 +24,14 @@ def names(text: str) -> list[str]:
     return [part.replace("\0", ",").strip() for part in parts if part.strip()]
 
 
-def command(subparsers: Any, name: str, summary: str, examples: str, run: Any) -> argparse.ArgumentParser:
+def command(subparsers: Any, name: str, examples: str, run: Any) -> argparse.ArgumentParser:
     """A parser for one command; ``run(args)`` returns the exit code."""
+    summary = COMMANDS[name][1]
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
         help=summary,
         description=summary,
+        allow_abbrev=False,
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -50,6 +55,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         help="texts that stand for gaps; in text files NA, NaN, null, None, ? and nothing do anyway, unless the model knows "
         "them as levels",
     )
+    group.add_argument("--missing-codes", action="append", metavar="CODES", help=HELP)
+    group.add_argument("--sheet", metavar="NAME", help="the sheet of an Excel workbook; default: the only one with values")
     group.add_argument("--drop-unnamed", action="store_true", help="leave out columns without a name in the header")
 
 
@@ -90,6 +97,7 @@ def open_source(
     others: Mapping[str, Sequence[str]] | None = None,
 ) -> TableSource:
     """The table that the arguments name; ``columns`` and ``levels`` are those of a model, ``others`` those of options."""
+    everywhere, by_column = missing_codes(args.missing_codes)
     return open_table(
         args.table,
         columns=columns,
@@ -98,8 +106,11 @@ def open_source(
         delimiter=args.delimiter,
         encoding=args.encoding,
         decimal_mark=args.decimal,
-        missing_values=args.missing_values,
+        missing_values=(*args.missing_values, *everywhere),
         drop_unnamed=args.drop_unnamed,
+        sheet=args.sheet,
+        gap_codes=by_column,
+        quiet=args.quiet,
     )
 
 

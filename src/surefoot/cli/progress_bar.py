@@ -1,4 +1,4 @@
-"""One line on a terminal that says how far a solve is: by its gap, which shrinks to what is asked for."""
+"""One line on a terminal that says how far a solve is, by its gap, which shrinks to what is asked for; or how much is read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import math
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from surefoot.cli.console import printable
 from surefoot.core.outcome import Progress
 from surefoot.sklearn_api.progress import Listener, shown_by
 
@@ -29,7 +33,7 @@ class ProgressBar:
 
         def show(progress: Progress) -> None:
             columns = shutil.get_terminal_size().columns
-            self._write(f"{bar(progress)}  {title}"[: max(columns - 1, 20)])
+            self.show(f"{bar(progress)}  {title}"[: max(columns - 1, 20)])
 
         return show
 
@@ -39,7 +43,8 @@ class ProgressBar:
             sys.stderr.write("\n")
             sys.stderr.flush()
 
-    def _write(self, text: str) -> None:
+    def show(self, text: str) -> None:
+        """Write a text in place of the one that stands there."""
         with self._lock:
             sys.stderr.write(f"\r{text.ljust(self._shown)}")
             sys.stderr.flush()
@@ -66,5 +71,34 @@ def progress_bars() -> Iterator[None]:
     try:
         with shown_by(line.listener):
             yield
+    finally:
+        line.close()
+
+
+# Reading that takes less is not worth a line; without a terminal there is a line every so often. Seconds.
+_QUICK, _OFTEN = 1.0, 10.0
+
+
+def shown_reading(
+    path: Path, chunks: Iterator[Mapping[str, Sequence[Any]]], *, quiet: bool
+) -> Iterator[Mapping[str, Sequence[Any]]]:
+    """The chunks of a table, with a line on standard error that counts rows where reading takes long."""
+    if quiet:
+        yield from chunks
+        return
+    line, rows, started, told = ProgressBar(), 0, time.perf_counter(), 0.0
+    on_terminal = sys.stderr.isatty()
+    try:
+        for chunk in chunks:
+            yield chunk
+            rows += len(next(iter(chunk.values()), ()))
+            seconds = time.perf_counter() - started
+            if seconds >= max(_QUICK, told + (0.2 if on_terminal else _OFTEN)):
+                told = seconds
+                text = printable(f"reading {path.name}: {rows:,} rows, {seconds:.0f} s")
+                if on_terminal:
+                    line.show(text)
+                else:
+                    sys.stderr.write(f"{text}\n")
     finally:
         line.close()

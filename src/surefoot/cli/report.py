@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.cli.console import say, say_json
+from surefoot.cli.exit_codes import DONE
 from surefoot.cli.loaded_model import load_fitted
 from surefoot.cli.options import (
-    DONE,
     add_common_options,
     add_output_options,
     add_table_options,
@@ -29,7 +29,7 @@ exit codes: 0 done, 1 the model, the table or an option cannot be used, 2 wrong 
 
 def add_report(subparsers: Any) -> None:
     """Add the command to the program."""
-    parser = command(subparsers, "report", "Write one HTML file about a saved model and a table.", _EXAMPLES, run_report)
+    parser = command(subparsers, "report", _EXAMPLES, run_report)
     parser.add_argument("model")
     parser.add_argument("table", help="rows with known answers; best rows that the model has not seen")
     parser.add_argument("--target", required=True, metavar="NAME")

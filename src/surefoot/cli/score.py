@@ -12,9 +12,10 @@ import numpy as np
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.cli.console import note, say_json
+from surefoot.cli.exit_codes import DONE
 from surefoot.cli.loaded_model import known_texts, last_step, load_fitted, model_columns, read_columns
 from surefoot.cli.options import (
-    DONE,
+    TABLE_HELP,
     add_common_options,
     add_output_options,
     add_table_options,
@@ -24,6 +25,7 @@ from surefoot.cli.options import (
     open_source,
 )
 from surefoot.cli.table_source import TableSource, labels
+from surefoot.cli.tables.file_lines import begins_at
 from surefoot.core.new_file import new_file
 from surefoot.sklearn_api.own_rows import own_rows, seen_by_last_step
 
@@ -36,9 +38,9 @@ _EXAMPLES = """\
 
 def add_score(subparsers: Any) -> None:
     """Add the command to the program."""
-    parser = command(subparsers, "score", "Predict the rows of a table with a saved model.", _EXAMPLES, run_score)
+    parser = command(subparsers, "score", _EXAMPLES, run_score)
     parser.add_argument("model", help="file that 'surefoot fit' or surefoot.save wrote")
-    parser.add_argument("table", help="CSV or Parquet file with the columns of the model, in any order")
+    parser.add_argument("table", help=f"{TABLE_HELP}; it has the columns of the model, in any order")
     add_output_options(parser, required=False, what="CSV file for the predictions; default: standard output")
     parser.add_argument("--keep", type=names, default=[], metavar="NAMES", help="columns of the table to write along")
     parser.add_argument(
@@ -118,6 +120,7 @@ def _write(file: Any, model: Any, source: TableSource, args: argparse.Namespace)
     writer.writerow([*args.keep, "prediction", *([f"probability of {name}" for name in shown] if speaks else named)])
     count = 0
     for kept, frame in _parts(model, source, args.keep):
+        begins_at(count)  # an estimator counts the rows of a part
         values = np.asarray((model.predict_proba if speaks else model.decision_function)(own_rows(frame)))
         columns = values[:, None] if values.ndim == 1 else values[:, 1:] if len(classes) == 2 else values
         writer.writerows(zip(*kept, np.asarray(model.predict(frame)).tolist(), *columns.T.tolist(), strict=True))

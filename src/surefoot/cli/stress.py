@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from dataclasses import replace
 from typing import Any
 
 from surefoot.cli.console import say, say_json
+from surefoot.cli.exit_codes import DONE
 from surefoot.cli.loaded_model import known_texts, load_fitted, model_columns, read_columns, target_column
-from surefoot.cli.options import DONE, add_common_options, add_table_options, command, open_source
+from surefoot.cli.options import add_common_options, add_table_options, command, open_source
 from surefoot.cli.table_source import labels, weight_column
 from surefoot.reports.shift_wording import ASSUMED, shift_words
+from surefoot.shift.column_settings import DEFAULT_INTERVAL
 from surefoot.shift.default_shift import DEFAULT_CERTAINTY, default_shift, own_shift
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress.stress_test import stress_test
@@ -22,7 +25,7 @@ _EXAMPLES = """\
 
 def add_stress(subparsers: Any) -> None:
     """Add the command to the program."""
-    parser = command(subparsers, "stress", "Measure a saved model on random shifts of a table.", _EXAMPLES, run_stress)
+    parser = command(subparsers, "stress", _EXAMPLES, run_stress)
     parser.add_argument("model")
     parser.add_argument("table", help="rows with known answers")
     parser.add_argument("--target", required=True, metavar="NAME")
@@ -44,16 +47,22 @@ def add_shift_options(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help=f"how sure a value is to stay what it is; default: as the model was fitted, or else {DEFAULT_CERTAINTY:g}",
     )
-    group.add_argument("--interval", default="0.4 std", metavar="U", help="by how much a number may move; default '0.4 std'")
+    group.add_argument("--interval", metavar="U", help=f"by how much a number may move; default '{DEFAULT_INTERVAL}'")
 
 
 def chosen_shift(args: argparse.Namespace, model: Any) -> ShiftModel | None:
     """The shift that the options describe, or None if they describe none."""
-    if args.certainty is None:
+    if args.certainty is None and args.interval is None:
         return None
-    interval: Any = args.interval
+    if args.certainty is None and own_shift(model) is not None:
+        raise ValueError(
+            "--interval alone would change nothing: the model was fitted with a shift model of its own. Say --certainty too."
+        )
+    interval: Any = DEFAULT_INTERVAL if args.interval is None else args.interval
     with contextlib.suppress(ValueError):  # "0.4 std" is for the shift model to read
         interval = float(interval)
+    if args.certainty is None:
+        return replace(default_shift(model), numeric_interval=interval)
     return ShiftModel(numeric_certainty=args.certainty, numeric_interval=interval, categorical_certainty=args.certainty)
 
 
@@ -99,7 +108,7 @@ def run_stress(args: argparse.Namespace) -> int:
     if not args.json:
         if given is None and own is None:
             say(f"{ASSUMED} {shift_words(shift)}. Say what may shift with --certainty.\n")
-        say(repr(report))
+        say(str(report))
         return DONE
     lines = [
         {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.cli.console import note, say, say_json
+from surefoot.cli.exit_codes import DONE, NOT_VERIFIED
 from surefoot.cli.loaded_model import (
     group_column,
     has_names,
@@ -21,8 +22,6 @@ from surefoot.cli.loaded_model import (
 )
 from surefoot.cli.option_words import in_options
 from surefoot.cli.options import (
-    DONE,
-    NOT_VERIFIED,
     add_common_options,
     add_memory_option,
     add_table_options,
@@ -30,8 +29,8 @@ from surefoot.cli.options import (
     command,
     open_source,
 )
-from surefoot.cli.parsed_rows import ParsedRows, exceeds_memory
 from surefoot.cli.table_source import ReadColumn, TableSource, labels, weight_column
+from surefoot.cli.tables.parsed_rows import ParsedRows, exceeds_memory
 from surefoot.core.certificate import Certificate
 from surefoot.exceptions import CertificateError
 from surefoot.sklearn_api.verification import verify
@@ -45,7 +44,7 @@ exit codes: 0 the proof holds, 1 it does not, or model or rows are not those of 
 
 def add_verify(subparsers: Any) -> None:
     """Add the command to the program."""
-    parser = command(subparsers, "verify", "Check the proof of a saved model from its training rows.", _EXAMPLES, run_verify)
+    parser = command(subparsers, "verify", _EXAMPLES, run_verify)
     parser.add_argument("model")
     parser.add_argument("table", help="the rows that the model was fitted to")
     parser.add_argument("--target", required=True, metavar="NAME")

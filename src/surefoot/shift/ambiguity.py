@@ -5,6 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from surefoot.design.write.output_frame import build_frame
+from surefoot.design.write.shown_table import shown_table
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,25 @@ class Ambiguity:
         if self.label_weight < math.inf:
             lines.append(f"  labels: {self.label_weight:.4g} per flip")
         return "\n".join(lines)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """A line for every column: ``column``, ``kind``, ``price`` (inf: it does not shift), ``low`` and ``high`` of its range.
+
+        Parameters
+        ----------
+        library : str, optional
+            The data frame library, such as "polars"; by default pandas, if there is one.
+        """
+        kinds = [(self.numeric_weights, "numeric"), (self.categorical_weights, "categorical")]
+        named: list[Any] = [(name, kind, weight) for weights, kind in kinds for name, weight in weights.items()]
+        ends = [(self.numeric_ranges or {}).get(name, (-math.inf, math.inf)) for name, _, _ in named]
+        content = {"column": [one[0] for one in named], "kind": [one[1] for one in named]}
+        numbers = {"price": [one[2] for one in named], "low": [low for low, _ in ends], "high": [high for _, high in ends]}
+        return build_frame({**content, **{key: np.array(values, dtype=np.float64) for key, values in numbers.items()}}, library)
+
+    def _repr_html_(self) -> str:
+        heading, *lines = str(self).split("\n")
+        return shown_table(heading, ("column", "price"), [line.strip().split(": ", 1) for line in lines])
 
     def _within(self, name: str) -> str:
         ends = (self.numeric_ranges or {}).get(name)

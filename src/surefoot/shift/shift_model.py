@@ -30,6 +30,7 @@ from surefoot.shift.prices import (
     shift_radius,
 )
 from surefoot.shift.scenarios import EXPECTED
+from surefoot.shift.shift_settings import ShiftSettings
 from surefoot.shift.shifting_columns import ShiftingColumns, read_shifting_columns
 from surefoot.shift.table_shift import TableShift, set_seeds
 
@@ -37,8 +38,8 @@ from surefoot.shift.table_shift import TableShift, set_seeds
 PUBLISHED_DECIMALS = (0, 1)
 
 
-@dataclass(frozen=True)
-class ShiftModel:
+@dataclass(frozen=True, repr=False)
+class ShiftModel(ShiftSettings):
     """How sure each column of a table is to stay what it is.
 
     The shift of a numeric value lies within +-u with probability rho_x; a categorical value stays the same with probability

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from surefoot.core.notebook_bar import NotebookBar, in_notebook
 from surefoot.core.outcome import Progress
 
 Listener: TypeAlias = Callable[[Progress], None]
@@ -43,8 +45,26 @@ class ProgressPrinter:
         sys.stderr.flush()
 
 
+class ProgressBarBelowCell:
+    """The same for notebooks: a bar that fills as the gap closes, full at a relative gap of 1e-6."""
+
+    def __init__(self, title: str) -> None:
+        self.title, self._bar = title, NotebookBar()
+
+    def __call__(self, progress: Progress) -> None:
+        share = progress.gap / (abs(progress.upper_bound) or 1.0)
+        digits = 6.0 if share <= 0 else -math.log10(share) if math.isfinite(share) else 0.0
+        gap = f"{share:.1e}" if math.isfinite(share) else "unknown"
+        text = f"{self.title}: gap {gap}, step {progress.iteration}, {progress.seconds:.1f} s"
+        self._bar.show(min(max(digits / 6.0, 0.0), 1.0), text)
+
+
+def _usual_listener(title: str) -> Listener:
+    return ProgressBarBelowCell(title) if in_notebook() else ProgressPrinter(title)
+
+
 # Who listens to solves that are to be shown. One for all threads: paths are solved by several.
-_make_listener: Callable[[str], Listener] = ProgressPrinter
+_make_listener: Callable[[str], Listener] = _usual_listener
 
 
 def progress_listener(title: str) -> Listener:
@@ -77,6 +97,7 @@ class CountPrinter:
         self._done = 0
         self._started = time.perf_counter()
         self._lock = threading.Lock()
+        self._bar = NotebookBar() if in_notebook() else None
 
     def advance(self, count: int) -> None:
         """Report that ``count`` more are done."""
@@ -84,5 +105,9 @@ class CountPrinter:
             before, self._done = self._done, self._done + count
             if self._done * 10 // self.total > before * 10 // self.total:
                 seconds = time.perf_counter() - self._started
-                sys.stderr.write(f"{self.title}: {self._done} of {self.total}, {seconds:.1f} s\n")
+                text = f"{self.title}: {self._done} of {self.total}, {seconds:.1f} s"
+                if self._bar is not None:
+                    self._bar.show(self._done / self.total, text)
+                    return
+                sys.stderr.write(f"{text}\n")
                 sys.stderr.flush()

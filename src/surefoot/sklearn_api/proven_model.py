@@ -17,6 +17,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
+from surefoot.sklearn_api import shown_certificate as _shown  # noqa: F401  puts on what shows a certificate
 from surefoot.sklearn_api.parameter_marks import parameter_mark, parameter_marks, sealed_fields
 
 CHANGED = "the model has changed since it was proven"

@@ -22,13 +22,13 @@ from surefoot.design.binarize.cut_judgement import CutColumn, cut_columns, evide
 from surefoot.design.binarize.cuts import Direction
 from surefoot.design.binarize.table_binarizer import BinaryPlan, TableBinarizer
 from surefoot.design.binarize.threshold_settings import by_position, share_of_rows, threshold_limit, threshold_numbers
+from surefoot.design.encode.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_columns
 from surefoot.design.encode.labels import encode_labels
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.read.table import Table, read_table
 from surefoot.design.write.output_frame import build_frame, frame_library, frame_of_block
 from surefoot.exceptions import InvalidTableError, WeakModelWarning
-from surefoot.sklearn_api.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_columns
 from surefoot.sklearn_api.sample_weight import row_counts
 from surefoot.sklearn_api.training_rows import flat_labels, require_columns_of_training, set_columns_of_training
 

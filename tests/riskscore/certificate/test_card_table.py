@@ -289,8 +289,8 @@ def test_mean_risks_of_groups_are_held_against_what_was_observed() -> None:
         (0, 0.0, 0.41, False),  # risks of a half: 1/6 too large, and 1/4 too small
         (0, 0.0, 0.42, True),
         (0, 1.0, 0.0, True),
-        (2, 0.0, 0.03, False),  # a half, and 0.8808: 0.1667 and 0.1308 too large
-        (2, 0.0, 0.04, True),
+        (2, 0.0, 0.16, False),  # a half, and 0.8808: 0.1667 and 0.1308 too large
+        (2, 0.0, 0.17, True),
         (2, 1.0, 0.37, False),
         (2, -1.0, 0.39, True),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -13,8 +14,9 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.riskscore.certificate import subset_counts
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
+from surefoot.riskscore.certificate.claim_bounds import bounds_of
 from surefoot.riskscore.certificate.curvature_bounds import MARGIN, curvature_bounds
-from surefoot.riskscore.certificate.proof_reader import CHILD, EXCLUDED, NOT_FIRST, Claims
+from surefoot.riskscore.certificate.proof_reader import CHILD, EXCLUDED, NOT_FIRST, Claims, boxes_of
 from surefoot.riskscore.problem.problem import RiskScoreProblem
 from surefoot.riskscore.search.exact_score import ExactScore
 
@@ -157,6 +159,18 @@ def test_nothing_is_known_where_the_formula_does_not_reach(change: str) -> None:
         problem = RiskScoreProblem(X, problem.labels, problem.weights, problem.lower, problem.upper, *INTERCEPTS, 3, PENALTY)
     marks = np.full(8, EXCLUDED)
     assert bound_of(problem, claim_at(problem, support, point, marks)) == -np.inf
+
+
+def test_a_node_that_bounds_its_own_cards_too_is_no_better_than_its_plane_there() -> None:
+    problem = drawn(1, 3, effect=0.3)
+    point = best_fit(problem, [0])[1] + np.array([0.1, 0.1])
+    claim, ways = claim_at(problem, [0], point, np.full(8, EXCLUDED)), ways_of(CardTable(problem))
+    claim = dataclasses.replace(claim, lower=100 * claim.lower, upper=100 * claim.upper)
+    both = dataclasses.replace(claim, own=np.array([True]))
+    own = bounds_of(boxes_of(claim.support, claim.lower, claim.upper, claim.points), ways, np.inf)[0]
+    assert own < 0.5 <= bounds_of(claim, ways, 0.5, counted=ways[1])[0]
+    for threshold in (0.5, np.inf):
+        assert bounds_of(both, ways[:1], threshold, counted=ways[1])[0] <= own + 1e-12
 
 
 def test_room_for_three_columns_is_not_bounded_by_pairs() -> None:

@@ -17,8 +17,9 @@ from surefoot.chancesvm.estimator.svm_settings import SVMSettings, read_settings
 from surefoot.chancesvm.inputs.gap_policy import without_gaps
 from surefoot.chancesvm.inputs.stacked_inputs import unstacked
 from surefoot.chancesvm.inputs.uncertain_inputs import read_violation, violation_of
+from surefoot.design.encode.deciding_columns import warn_of_deciding_columns
+from surefoot.design.encode.doubtful_columns import warn_of_doubtful_design
 from surefoot.design.write.output_frame import frame_library
-from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.training_rows import flat_labels
 
@@ -39,6 +40,7 @@ class ChanceSVCPath(WarnsOnceOfSingleSamples, ChanceSVCProof):
         if labels is None:
             rows, given, n_rows = read_rows(X, y, groups, sample_weight, settings)
             warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design, stacklevel=5)
+            warn_of_deciding_columns(f"{type(self).__name__}.fit", rows.design, rows.labels, stacklevel=5)
             return [(self, MachineRows(rows, given))], None, settings, n_rows
         table = read_class_rows(number_table(X, settings), labels, groups, sample_weight, settings)
         warn_of_doubtful_design(f"{type(self).__name__}.fit", table.rows.design, stacklevel=5)

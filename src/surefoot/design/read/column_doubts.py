@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.design.encode.schema import Level
-from surefoot.design.read.column_guess import GUESS, MISSING_TOKENS, is_date_text, is_number_text
+from surefoot.design.read.guess_parameters import GUESS
 from surefoot.design.read.identifiers import distinct_whole_numbers, levels_name_rows, named_as_identifier, numbers_name_rows
+from surefoot.design.read.written_values import MISSING_TOKENS, is_date_text, is_number_text
 
 # Numbers of text up to which they may well be codes, such as months, grades or shoe sizes; not tuned.
 MOST_CODES = 20

@@ -1,58 +1,37 @@
 """What a column of a file holds: numbers, categories, or neither. Counted chunk by chunk, so that no file is too long.
 
-numeric      every value is a number, possibly written with thousands separators or a decimal comma
-categorical  text of few values, or truth values
+numeric      every value is a number, possibly written with thousands separators, a decimal comma or a unit, such as % or $
+categorical  text of few values, truth values, or codes: numbers with a leading 0, or under the name of a postal code
 date         left out: a date is neither a number nor a category
-identifier   left out: nearly every row has its own value
+identifier   left out: nearly every row has its own value, or another whole number where chance would have repeated some
 constant     left out: all rows have the same value
 empty        left out: no row has a value
 """
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.design.read.guess_parameters import GUESS
+from surefoot.design.read.identifiers import named_as_identifier, numbers_name_rows
+from surefoot.design.read.written_values import NUMBER_STYLES, Spelling, is_missing, plain_floats, style_of
+from surefoot.design.stored.text_block import TextBlock
 from surefoot.exceptions import InvalidTableError
 
 Guess: TypeAlias = Literal["numeric", "categorical", "date", "identifier", "constant", "empty"]
-Spelling: TypeAlias = Literal["plain", "thousands", "comma"]
 
-# How text files spell truth values; data frame libraries read such columns as truth values too.
-TRUTH_TEXTS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
-MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"})
-
-_PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
-_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}([./-])\d{1,2}\1\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")
-
-_CODE = re.compile(r"0\d")
-
-
-@dataclass(frozen=True)
-class GuessParameters:
-    """From when on a column of text is taken for something else than a category; chosen by looking at tables, not tuned."""
-
-    # Levels beyond which a column is an identifier: more than a person can look through.
-    max_levels: int = 1000
-    # Levels beyond which it is one if it has more of them than half of its rows; and that are counted of numbers.
-    few_levels: int = 50
-    # Levels that are counted before counting stops: memory.
-    counted_levels: int = 200_000
-    # Fraction of numbers above which other values are taken for mistakes, and are named in an error.
-    numeric_fraction: float = 0.9
-
-
-GUESS = GuessParameters()
+# Names of columns whose numbers are codes of places.
+_PLACE_NAME = re.compile(r"(?:^|[\W_])(?:zip|zip_?code|postal_?code|post_?code|plz)(?:$|[\W_])", re.IGNORECASE)
+# What tables write for gaps where every other number is at or above 0.
+_GAP_CODES = frozenset({-1.0, -7.0, -8.0, -9.0, -77.0, -88.0, -99.0, -999.0, -9999.0, -99999.0})
 
 
 @dataclass
@@ -75,38 +54,81 @@ class ColumnTally:
     levels: dict[Any, int] = field(default_factory=dict)
     truncated: bool = False
     _styles: Counter[str] = field(default_factory=Counter)
+    _units: Counter[str] = field(default_factory=Counter)
     _odd: tuple[int, Any] | None = None
     _ambiguous: str = ""
+    _wholes: list[NDArray[np.float64]] | None = field(default_factory=list)
+    _below: Counter[float] = field(default_factory=Counter)
 
     def add(self, values: Sequence[Any], missing: frozenset[str], *, typed: bool = False) -> None:
         """Count the values of some more rows; of a file with types, text is taken as it is."""
-        if self.truncated and not self._styles["text"] and _plain_floats(values, missing):
-            points = "".join(values).count(".")
-            self._styles["dot"] += points
-            self._styles["whole"] += len(values) - points
-            self.n_rows += len(values)
-            return
-        for value, count in Counter(values).items():
+        plain = None if typed or self._styles["text"] or self._styles["code"] else plain_floats(values, missing)
+        if plain is not None:
+            self._watch(plain[0])
+            if self.truncated and not self._is_place:
+                gaps = int(np.count_nonzero(np.isnan(plain[0])))
+                self._styles["dot"] += plain[1]
+                self._styles["whole"] += len(values) - gaps - plain[1]
+                self._units[""] += len(values) - gaps
+                self.n_missing += gaps
+                self.n_rows += len(values)
+                return
+        elif not typed:
+            self._wholes = None
+        counts: Mapping[Any, int] = values.counts() if isinstance(values, TextBlock) else Counter(values)
+        present: list[tuple[Any, int]] = []
+        for value, count in counts.items():
             text = value.strip() if isinstance(value, str) and not typed else value
-            if _is_missing(text, missing):
+            if is_missing(text, missing):
                 self.n_missing += count
                 continue
-            style = "truth" if not typed and text in TRUTH_TEXTS else _style(text)
-            self._styles[style] += count
-            if style == "text" and self._odd is None:
-                self._odd = (self.n_rows + values.index(value) + 1, text)
-            if style == "either":
+            present.append((text, count))
+            style = style_of(text)
+            name = "text" if typed and isinstance(text, str) and style.name in ("truth", "code") else style.name
+            self._styles[name] += count
+            self._units[style.unit] += count
+            if name == "text" and self._odd is None:
+                self._odd = (self.n_rows + values.index(value), text)
+            if name == "either":
                 self._ambiguous = text
+        # How many levels are counted depends on what they are.
+        for text, count in present:
             self._count(text, count)
+        if typed:
+            self._watch_typed(values, missing)
         self.n_rows += len(values)
 
     def _count(self, value: Any, count: int) -> None:
+        limited = not (self._styles["text"] or self._styles["code"] or self._is_place)
         if value in self.levels:
             self.levels[value] += count
-        elif len(self.levels) < GUESS.few_levels or (self._styles["text"] and len(self.levels) < GUESS.counted_levels):
+        elif len(self.levels) < (GUESS.few_levels if limited else GUESS.counted_levels):
             self.levels[value] = count
         else:
             self.truncated = True
+
+    def _watch(self, numbers: NDArray[np.float64]) -> None:
+        """Keep whole numbers as long as none repeats, and count negative ones as long as they are few."""
+        if len(self._below) <= len(_GAP_CODES):
+            self._below.update(numbers[numbers < 0][: GUESS.counted_levels].tolist())
+        if self._wholes is None:
+            return
+        own = numbers[~np.isnan(numbers)]
+        kept = sum(map(len, self._wholes))
+        if np.any(own != np.floor(own)) or np.unique(own).size < own.size:
+            self._wholes = None
+        elif kept < GUESS.kept_numbers:
+            self._wholes.append(own)
+
+    def _watch_typed(self, values: Sequence[Any], missing: frozenset[str]) -> None:
+        if self.all_numbers:
+            self._watch(np.array([np.nan if is_missing(value, missing) else float(value) for value in values]))
+        else:
+            self._wholes = None
+
+    @cached_property
+    def _is_place(self) -> bool:
+        return _PLACE_NAME.search(self.name) is not None
 
     @property
     def n_present(self) -> int:
@@ -119,11 +141,23 @@ class ColumnTally:
 
     @property
     def all_numbers(self) -> bool:
-        return self.n_present > 0 and sum(self._styles[style] for style in _NUMBERS) == self.n_present
+        """Whether every value is a number, and all have the same unit."""
+        wholly = sum(self._styles[style] for style in NUMBER_STYLES) == self.n_present
+        return self.n_present > 0 and wholly and len([unit for unit, count in self._units.items() if count]) == 1
+
+    @property
+    def all_numbers_or_codes(self) -> bool:
+        """Whether every value can be read as a number, codes with a leading 0 among them."""
+        return self.all_numbers or (self.n_present > 0 and self._styles["code"] + self._styles["whole"] == self.n_present)
 
     @property
     def any_numbers(self) -> bool:
-        return any(self._styles[style] for style in _NUMBERS)
+        return any(self._styles[style] for style in NUMBER_STYLES)
+
+    @property
+    def unit(self) -> str:
+        """What stands beside every number, such as "%"; empty for none."""
+        return next((unit for unit, count in self._units.items() if count), "") if self.all_numbers else ""
 
     @property
     def all_truths(self) -> bool:
@@ -135,13 +169,23 @@ class ColumnTally:
             return "empty"
         if len(self.levels) == 1 and not self.n_missing:
             return "constant"
-        if self.all_numbers:
-            return "numeric"
+        if self.all_numbers and not self._is_place:
+            return "identifier" if self.numbers_rows else "numeric"
         if self._styles["date"] == self.n_present:
             return "date"
         if self.all_truths:
             return "categorical"
         return "identifier" if self.is_identifier else "categorical"
+
+    @cached_property
+    def numbers_rows(self) -> bool:
+        """Whether the column holds another whole number in every row, as an identifier does and no measurement."""
+        if not self._wholes or self.truncated is False:
+            return False
+        numbers = np.concatenate(self._wholes)
+        if np.unique(numbers).size < numbers.size:
+            return False
+        return named_as_identifier(self.name) or numbers_name_rows([numbers])
 
     @property
     def is_identifier(self) -> bool:
@@ -173,16 +217,25 @@ class ColumnTally:
         )
 
     def remark(self) -> str | None:
-        """What is odd about a column that is nearly numeric, or None.
+        """What is odd about a column that is nearly numeric, or None; rows are counted from 0.
 
         Raises
         ------
         InvalidTableError
             If it has so many values that it can only be meant as numbers.
         """
-        numbers = sum(self._styles[style] for style in _NUMBERS)
-        if self._odd is None or self.all_numbers or numbers < GUESS.numeric_fraction * self.n_present:
+        numbers = sum(self._styles[style] for style in NUMBER_STYLES)
+        if self.all_numbers or numbers < GUESS.numeric_fraction * self.n_present:
             return None
+        if self._odd is None:
+            units = [unit for unit, count in self._units.items() if count]
+            if len(units) < 2 or numbers < self.n_present:
+                return None
+            shown = " and ".join(f"with {unit}" if unit else "without a unit" for unit in units[:2])
+            raise InvalidTableError(
+                f"column {self.name!r} holds numbers {shown}. Write all of them in one unit, or leave the column out with "
+                f"--drop {self.name}."
+            )
         row, value = self._odd
         said = (
             f"column {self.name!r} holds numbers in {numbers:,} of {self.n_present:,} rows, but {value!r:.40} in row {row}. "
@@ -192,136 +245,9 @@ class ColumnTally:
             raise InvalidTableError(f"{said}; or correct it, or leave the column out with --drop {self.name}.")
         return f"{said}; it is read as a category."
 
-
-_NUMBERS = ("whole", "dot", "thousands", "comma", "either")
-
-
-def _style(value: Any) -> str:
-    if isinstance(value, str):
-        if _PLAIN.fullmatch(value):
-            return "dot" if "." in value else "whole"
-        thousands, comma = _THOUSANDS.fullmatch(value), _COMMA.fullmatch(value)
-        if thousands and comma:
-            return "either"
-        if thousands or comma:
-            return "thousands" if thousands else "comma"
-        return "date" if _DATE.fullmatch(value) else "text"
-    if isinstance(value, (bool, np.bool_)):
-        return "truth"
-    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
-        return "date"
-    return "whole" if isinstance(value, (int, float, decimal.Decimal, np.number)) else "text"
-
-
-def is_number_text(text: str) -> bool:
-    """Whether a text is a number, however its thousands and decimals are marked, and not a code that begins with 0."""
-    return _style(text) in _NUMBERS and not _CODE.match(text)
-
-
-def is_date_text(text: str) -> bool:
-    """Whether a text is a date."""
-    return _style(text) == "date"
-
-
-def _is_missing(value: Any, missing: frozenset[str]) -> bool:
-    return value is None or (value in missing if isinstance(value, str) else value != value)
-
-
-def parse_numbers(
-    values: Sequence[Any], spelling: Spelling, missing: frozenset[str], name: str, first_row: int
-) -> NDArray[np.float64]:
-    """Values as floats, NaN where they are missing.
-
-    Raises
-    ------
-    InvalidTableError
-        For the first value that is no number; the message names column, row and value.
-    """
-    plain = _plain_floats(values, missing) if spelling == "plain" else None
-    if plain is not None:
-        return np.array(plain)
-    parsed = [_parse(value, spelling, missing) for value in values]
-    if None in parsed:
-        at = parsed.index(None)
-        raise InvalidTableError(f"column {name!r}, row {first_row + at + 1}: {values[at]!r:.80} is not a number.")
-    return np.array(parsed, dtype=np.float64)
-
-
-def _plain_floats(values: Sequence[Any], missing: frozenset[str]) -> list[float] | None:
-    """The numbers, if all values are written plainly and none is missing: what most columns are, in a tenth of the time."""
-    if any(_PLAIN.fullmatch(token) for token in missing):
-        return None
-    try:
-        # What is left would be read by float, but not here: nan, inf, 1_000, digits of other alphabets.
-        if "\n".join(values).encode("ascii").translate(None, b"0123456789.+-eE\n"):
-            return None
-        return list(map(float, values))
-    except (TypeError, ValueError):
-        return None
-
-
-def _parse(value: Any, spelling: Spelling, missing: frozenset[str]) -> float | None:
-    if isinstance(value, str):
-        value = value.strip()
-        if value in missing:
-            return np.nan
-        if spelling == "thousands":
-            value = value.replace(",", "")
-        elif spelling == "comma":
-            value = value.replace(".", "").replace(",", ".")
-        return float(value) if _PLAIN.fullmatch(value) else None
-    if value is None:
-        return np.nan
-    return float(value) if isinstance(value, (bool, int, float, decimal.Decimal, np.number)) else None
-
-
-@dataclass(frozen=True)
-class Gaps:
-    """Texts that stand for gaps.
-
-    Attributes
-    ----------
-    usual : frozenset of str
-        In text files, where a model does not know them as levels.
-    named : frozenset of str
-        By the user, so everywhere.
-    """
-
-    usual: frozenset[str] = MISSING_TOKENS
-    named: frozenset[str] = frozenset()
-
-    @property
-    def all(self) -> frozenset[str]:
-        return self.usual | self.named
-
-    def among(self, *, typed: bool, known: Iterable[str] = ()) -> frozenset[str]:
-        """Those of a column of categories: a file with types has gaps of its own, and what a model knows is a level."""
-        return self.named if typed else (self.usual - frozenset(known)) | self.named
-
-
-def parse_levels(values: Sequence[Any], known: Mapping[str, Any] | None, gaps: Gaps, *, typed: bool = False) -> list[Any]:
-    """Values as levels, None where they are missing.
-
-    Parameters
-    ----------
-    values : list
-    known : mapping of str to level, optional
-        The levels that a text stands for, blanks included.
-    gaps : Gaps
-    typed : bool, default=False
-        Whether the file knows types, as Parquet does: then text is taken as it is, with its blanks.
-    """
-    missing = gaps.among(typed=typed, known=known or ())
-
-    def level(value: Any) -> Any:
-        if known is not None and value in known and value not in gaps.named:
-            return known[value]
-        text = value.strip() if isinstance(value, str) and not typed else value
-        if _is_missing(text, missing):
-            return None
-        if known is not None:
-            return known.get(str(text), text)
-        return text if isinstance(text, (str, bool, int)) else str(text)
-
-    shared = {value: level(value) for value in dict.fromkeys(values)}  # one object per level instead of one per row
-    return list(map(shared.__getitem__, values))
+    def gap_codes(self) -> dict[float, int]:
+        """Negative numbers that look like codes of gaps, by their rows: all other numbers are at or above 0."""
+        found = {value: count for value, count in sorted(self._below.items()) if count}
+        told = set(found) <= _GAP_CODES and self.all_numbers and sum(found.values()) < self.n_present
+        # A lone -1 is a number as often as it is a code.
+        return found if told and set(found) != {-1.0} else {}

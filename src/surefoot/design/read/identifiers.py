@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.design.read.column import Column
-from surefoot.design.read.column_guess import GUESS
+from surefoot.design.read.guess_parameters import GUESS
 
 # Expected repetitions from which on none is no chance: e^-7 is one column in a thousand. Not tuned, set on simulated columns,
 # and confirmed on 31 files: 27 of UCI, ACS Massachusetts, COMPAS, HELOC, diabetes 130 hospitals. Of two random samples of 25

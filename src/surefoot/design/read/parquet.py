@@ -56,7 +56,7 @@ class ParquetBatches:
     weight: str | None
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        parquet = _pyarrow_parquet()
+        parquet = pyarrow_parquet()
         named = [name for name in (self.target, self.weight) if name is not None]
         for path in self.files:
             with parquet.ParquetFile(path, pre_buffer=False, buffer_size=PARAMETERS.buffer_bytes) as file:
@@ -80,44 +80,6 @@ def _column(batch: Any, name: str) -> Any:
     return pyarrow.chunked_array([batch.column(name)])
 
 
-@dataclass(frozen=True)
-class ParquetTable:
-    """One Parquet file, some columns and some rows at a time."""
-
-    path: Path
-    names: tuple[str, ...]
-
-    def chunks(self, names: Sequence[str], rows: int) -> Iterator[dict[str, Sequence[Any]]]:
-        """Some columns, by name, as Python values of up to ``rows`` rows at a time."""
-        with _pyarrow_parquet().ParquetFile(self.path, pre_buffer=False, buffer_size=PARAMETERS.buffer_bytes) as file:
-            for batch in file.iter_batches(batch_size=rows, columns=list(names)):
-                if batch.num_rows:
-                    yield {name: batch.column(name).to_pylist() for name in names}
-
-
-def open_parquet_table(path: Path) -> ParquetTable:
-    """Look at the columns of a Parquet file.
-
-    Raises
-    ------
-    InvalidTableError
-        If it is none, or has no columns, or two of one name.
-    """
-    parquet = _pyarrow_parquet()
-    import pyarrow
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            names = tuple(file.schema_arrow.names)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InvalidTableError(f"{path} is not a Parquet file that can be read: {error!s:.200}") from error
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated or "" in names or not names:
-        flaw = f"the column {repeated[0]!r} twice" if repeated else "a column without a name" if names else "no columns"
-        raise InvalidTableError(f"{path} has {flaw}. Rename its columns.")
-    return ParquetTable(path, names)
-
-
 def open_parquet(X: Any, target: Any, weight: Any) -> ParquetBatches:
     """The batches of a Parquet file, of all such files in a directory (by name), or of a list of files.
 
@@ -134,7 +96,7 @@ def open_parquet(X: Any, target: Any, weight: Any) -> ParquetBatches:
         raise InvalidTableError(
             f"to weigh the rows of a Parquet file, name the column that holds the weights; sample_weight is {weight!r:.80}."
         )
-    _pyarrow_parquet()
+    pyarrow_parquet()
     paths: Sequence[Any] = X if isinstance(X, (list, tuple)) else [X]
     files: list[Path] = []
     for entry in paths:
@@ -151,9 +113,10 @@ def open_parquet(X: Any, target: Any, weight: Any) -> ParquetBatches:
     return ParquetBatches(tuple(files), target, weight)
 
 
-def _pyarrow_parquet() -> Any:
+def pyarrow_parquet() -> Any:
+    """The reader of Parquet files."""
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError("reading Parquet files needs pyarrow: pip install pyarrow, or surefoot[parquet].") from error
+        raise ImportError('reading Parquet files needs pyarrow: pip install "surefoot[parquet]".') from error
     return pyarrow.parquet

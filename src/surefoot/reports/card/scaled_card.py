@@ -26,7 +26,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.design.write.output_frame import build_frame
 from surefoot.reports.card.card_question import CardQuestion, card_questions
 from surefoot.reports.card.scored_rows import column_values
-from surefoot.reports.markup import safe
+from surefoot.reports.markup import resource, safe
 from surefoot.reports.wording import cells, number_text, risk_name, risk_text, shown_name
 
 if TYPE_CHECKING:
@@ -152,25 +152,33 @@ class ScaledCard:
     @property
     def html(self) -> str:
         """The card as a section of a page."""
-        lines = [f'<tr><th scope="row">everybody</th><td></td><td>{self.start}</td></tr>']
+        lines = [f'<tr><th scope="row">everybody</th><td></td><td class="sf-number">{self.start}</td></tr>']
         for question in self.questions:
-            answers = self.points(question)
-            for at, (answer, points) in enumerate(answers):
-                name = (
-                    f'<th scope="rowgroup" rowspan="{len(answers)}">{safe(shown_name(question.feature))}</th>'
-                    if at == 0
-                    else ""
-                )
-                lines.append(f"<tr>{name}<td>{safe(shown_name(answer))}</td><td>{points}</td></tr>")
-        risks = "".join(f"<tr><td>{score}</td><td>{safe(risk)}</td></tr>" for score, risk in self._score_lines())
-        notes = "".join(f"<p>{safe(note)}</p>" for note in self._notes)
+            for at, (answer, points) in enumerate(self.points(question)):
+                name = safe(shown_name(question.feature)) if at == 0 else ""
+                told = f'<td>{safe(shown_name(answer))}</td><td class="sf-number">{points}</td>'
+                lines.append(f'<tr><th scope="row">{name}</th>{told}</tr>')
+        risks = "".join(
+            f'<tr><th scope="row" class="sf-number">{score}</th><td class="sf-number">{safe(risk)}</td></tr>'
+            for score, risk in self._score_lines()
+        )
         heading = safe(shown_name(self.card.heading))
-        return (
-            f'<section class="sf-scaled" aria-label="{heading}"><h2>{heading}</h2>'
-            '<table><thead><tr><th scope="col">Question</th><th scope="col">Answer</th><th scope="col">Points</th></tr></thead>'
-            f"<tbody>{''.join(lines)}</tbody></table>"
-            '<table><thead><tr><th scope="col">Score</th><th scope="col">Risk</th></tr></thead>'
-            f"<tbody>{risks}</tbody></table>{notes}</section>"
+        columns = '<th scope="col">Question</th><th scope="col">Answer</th><th scope="col" class="sf-number">Points</th>'
+        scores = '<th scope="col" class="sf-number">Score</th><th scope="col" class="sf-number">Risk</th>'
+        return "\n".join(
+            [
+                f'<section class="sf-card" aria-label="{heading}">',
+                f"<style>{resource('card.css')}</style>",
+                f"<h2>{heading}</h2>",
+                '<div class="sf-parts">',
+                '<div class="sf-points"><table><caption>Add up the points of your answers</caption>',
+                f"<thead><tr>{columns}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>",
+                f'<div class="sf-risks"><table><caption>Read off the {safe(risk_name(self.card.classes[1]))}</caption>',
+                f"<thead><tr>{scores}</tr></thead><tbody>{risks}</tbody></table></div>",
+                "</div>",
+                *(f"<p>{safe(note)}</p>" for note in self._notes),
+                "</section>",
+            ]
         )
 
     def table(self) -> Any:

@@ -382,6 +382,11 @@ class ScoreCard:
     def __str__(self) -> str:
         return self.text
 
+    def to_frame(self, library: str | None = None) -> Any:
+        """The lines of the card: ``feature``, ``points`` and ``kind``, as a data frame; of pandas where none is named."""
+        fields = ("feature", "points", "kind")
+        return build_frame({name: [getattr(line, name) for line in self.lines] for name in fields}, library)
+
     def _repr_html_(self) -> str:
         return self.html
 

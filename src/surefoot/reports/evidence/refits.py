@@ -63,7 +63,8 @@ def refit(estimator: Any, X: Any, y: Any, rows: Places, positive_class: Any) -> 
         except Exception as error:
             error.add_note(
                 "This came of a fit to a part of the rows. A level or a gap that no row of the part has is an error by "
-                "default: ThresholdBinarizer(unseen='zero') reads it as zeros."
+                "default: ThresholdBinarizer(unseen='zero') reads it as zeros. A rule that names a column needs it in every "
+                "part: fix its thresholds, or leave monotone out for it."
             )
             raise
     limits = [one for one in told if issubclass(one.category, ConvergenceLimitWarning)]

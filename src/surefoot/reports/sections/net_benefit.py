@@ -14,7 +14,7 @@ import numpy as np
 from surefoot.core.arrays import BoolArray, FloatArray
 
 # Thresholds of the curve. Beyond these a false alarm counts more than 99 times, or less than a 99th of, a case that is found.
-THRESHOLDS: FloatArray = np.linspace(0.01, 0.99, 99)
+THRESHOLDS: FloatArray = np.arange(1, 100) / 100
 
 
 def net_benefit(

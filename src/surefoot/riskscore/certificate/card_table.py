@@ -72,8 +72,7 @@ class CardTable:
         self.free = problem.scale == "free"
         low, high = (float(m) for m in problem.multipliers) if self.free else (1.0, 1.0)
         _require(n > 0 and np.all(np.abs(self.labels) == 1.0), "labels are -1 and +1, and there are some")
-        summed = abs(self.weights.sum() - 1.0) <= WEIGHT_SLACK
-        _require(np.all(self.weights >= 0) and summed, "weights are at or above 0, sum 1")
+        _require(np.all(self.weights >= 0) and abs(self.weights.sum() - 1.0) <= WEIGHT_SLACK, "weights are not negative, sum 1")
         whole = all(np.all(limit == np.round(limit)) for limit in self.limits)
         _require(whole and np.all(self.limits[0] <= 0) and np.all(self.limits[1] >= 0), "limits are whole, with 0 in between")
         _require(self.intercepts[0] <= self.intercepts[1] and self.size >= 0, "limits are in order")
@@ -228,10 +227,11 @@ class CardTable:
         return np.asarray((least >= rule.lower - SLACK) & (most <= rule.upper + SLACK))
 
     def _keeps_fair(self, rule: Any, counted: Enclosure, *, sure: bool) -> BoolArray:
-        """Of which cards no two groups differ by more than the rule allows in the mean of what is counted of their rows."""
+        """Of which cards no two groups, nor calibration and 0, differ by more than allowed in the mean of what is counted."""
         counts = (self.weights > 0) & ((self.labels == rule.label) | (rule.label == 0.0))
         _, group = np.unique(self.columns[:, list(rule.columns)], axis=0, return_inverse=True)
-        least, most = np.full(counted.shape[0], np.inf), np.full(counted.shape[0], -np.inf)
+        end = 0.0 if type(rule).__name__ == "FairRiskRule" and rule.label == 0.0 else np.inf
+        least, most = np.full(counted.shape[0], end), np.full(counted.shape[0], -end)
         for own in np.unique(group.ravel()[counts]):
             weights = enclose(np.where(counts & (group.ravel() == own), self.weights, 0.0))
             rate = (counted @ weights) / weights.sum()

@@ -60,7 +60,7 @@ def bounds_of(
 def _bent_bounds(nodes: Claims, ways: Ways, counted: CountedPlanes, threshold: float, until: float) -> FloatArray:
     """Bounds on nodes by curvature; the cards of their own supports, which are no candidates, by planes as ever."""
     found = curvature_bounds(nodes, counted, threshold, until)
-    own = np.flatnonzero(nodes.own & (found >= threshold))
+    own = np.flatnonzero(nodes.own & (found > -np.inf))
     boxes = boxes_of(nodes.support[own], nodes.lower[own], nodes.upper[own], nodes.points[own])
     found[own] = np.minimum(found[own], bounds_of(boxes, ways, threshold, until))
     return found

@@ -79,6 +79,10 @@ class NearOptimalSet:
             content[f"{name} (points)" if name in content else name] = self.cards.points[:, j]
         return build_frame(content, self.library)
 
+    def to_frame(self) -> Any:
+        """The same as ``table()``."""
+        return self.table()
+
     def __repr__(self) -> str:
         cards = "score card" if self.n_found == 1 else "score cards"
         count = f"{self.n_found} {cards}" if self.complete else f"at least {self.n_found} {cards}"

@@ -87,8 +87,9 @@ class FairRates(Constraint):
         A column of few values, or the name of the variable that 0/1 columns were made from. Rows with equal values are a group.
     metric : {"tpr", "fpr", "selection", "calibration", "positive balance", "negative balance"}
         The share that is flagged, of the rows of the class ``pos_label_`` (equal opportunity), of the other rows, or of all
-        rows (demographic parity). Or, at the unit scale, the mean risk: less the observed share (calibration in the large),
-        or of the rows of the class ``pos_label_``, or of the other rows.
+        rows (demographic parity). Or, at the unit scale, the mean risk: less the observed share (calibration in the large,
+        where no group may be off by more than ``max_difference`` itself), or of the rows of the class ``pos_label_``, or of
+        the other rows.
     max_difference : float
         From 0 to 1. With 1 nothing is limited, and the rates are told.
     risk : float, default=0.5

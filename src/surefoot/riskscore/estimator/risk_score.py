@@ -18,6 +18,8 @@ from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.core.certificate import Certificate, rounded_down
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
+from surefoot.design.encode.deciding_columns import warn_of_deciding_columns
+from surefoot.design.encode.doubtful_columns import warn_of_doubtful_design
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.write.output_frame import frame_library
 from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
@@ -34,7 +36,6 @@ from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreMod
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
 from surefoot.riskscore.search.exact_score import MOST_FEATURES, ExactScore, SearchTally
-from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
 from surefoot.sklearn_api.number_table import dense, read_number_table
 from surefoot.sklearn_api.parameter_checks import is_number
 from surefoot.sklearn_api.progress import progress_listener
@@ -241,6 +242,7 @@ class RiskScoreClassifier(RiskScoreModel):
             )
         rows, posed = self._pose(X, y, sample_weight)
         warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design)
+        warn_of_deciding_columns(f"{type(self).__name__}.fit", rows.design, rows.labels)
         block = posed.problem.columns
         if self.pos_label is None:
             warn_of_denied_class(rows.classes, f"{type(self).__name__}.fit")

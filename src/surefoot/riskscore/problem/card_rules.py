@@ -174,11 +174,17 @@ class FairRule:
         counts = group >= 0
         if not counts.any():
             return 0.0
-        return float(np.ptp(np.bincount(group[counts], share[counts] * self._counted(scores[counts], labels[counts]))))
+        means = np.bincount(group[counts], share[counts] * self._counted(scores[counts], labels[counts]))
+        return float(np.ptp(np.append(means, self._compared_with)))
 
     def _counted(self, scores: FloatArray, labels: FloatArray) -> FloatArray:
         """What rows add to the fraction of their group, each times its share."""
         return (scores > self.threshold).astype(np.float64)
+
+    @property
+    def _compared_with(self) -> tuple[float, ...]:
+        """Numbers that the groups are compared with beside each other."""
+        return ()
 
     def allows(self, columns: FloatArray, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> bool:
         return self.difference(columns, scores, labels, weights) <= self.most + ROUNDING
@@ -188,13 +194,18 @@ class FairRule:
 class FairRiskRule(FairRule):
     """Mean risks less the share of positive rows differ by at most ``most`` between any two groups of rows.
 
-    Of all rows (``label`` 0) that is calibration in the large, group by group; of the rows of one label the share is the same
-    in every group, and risks of that class are balanced (Kleinberg, Mullainathan and Raghavan, ITCS 2017). For the unit scale
-    only: a mean risk neither rises nor falls with the multiplier. The threshold does not matter.
+    Of all rows (``label`` 0) that is calibration in the large, group by group, and no group may be off by more than ``most``
+    itself: risks that are equally wrong for all are not calibrated. Of the rows of one label the share is the same in every
+    group, and risks of that class are balanced (Kleinberg, Mullainathan and Raghavan, ITCS 2017). For the unit scale only: a
+    mean risk neither rises nor falls with the multiplier. The threshold does not matter.
     """
 
     def _counted(self, scores: FloatArray, labels: FloatArray) -> FloatArray:
         return np.asarray(expit(scores) - (labels > 0), dtype=np.float64)
+
+    @property
+    def _compared_with(self) -> tuple[float, ...]:
+        return (0.0,) if self.label == 0.0 else ()
 
 
 @dataclass(frozen=True)

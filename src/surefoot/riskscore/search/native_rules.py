@@ -61,7 +61,8 @@ def native_rules(problem: RiskScoreProblem) -> _native.CardRules:
             native.add_fair(
                 group=group,
                 share=share,
-                observed=observed if of_risks else np.zeros(0),
+                # A group of no rows, where all others are compared with 0 too.
+                observed=np.append(observed, np.zeros(int(rule.label == 0.0))) if of_risks else np.zeros(0),
                 most=rule.most + ROUNDING,
                 threshold=math.nextafter(rule.threshold, math.inf),
             )

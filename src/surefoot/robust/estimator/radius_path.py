@@ -127,6 +127,10 @@ class RadiusPath:
         """One line per point: scores over the folds, and objective, bound and verdict of the model on all rows."""
         return build_frame(self._columns(), self.library)
 
+    def to_frame(self) -> Any:
+        """The same as ``table``."""
+        return self.table
+
     @property
     def environment_table(self) -> Any:
         """One line per environment: its score at the point chosen, and where its own score would have been best.

@@ -26,6 +26,8 @@ from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.category_levels import require_category_levels
+from surefoot.design.encode.deciding_columns import warn_of_deciding_columns
+from surefoot.design.encode.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_design
 from surefoot.design.encode.numeric_range import require_numeric_range
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
@@ -51,7 +53,6 @@ from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedOutcome
-from surefoot.sklearn_api.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_design
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
@@ -148,7 +149,9 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     def _read(self, X: Any, y: Any, sample_weight: Any, prices: ShiftPrices) -> TrainingRows:
         kinds = (kinds_of_weights if self.shift is None else kinds_of_shift)(prices.numeric, prices.categorical)
         rows = read_training_rows(self._encoder(None if scipy.sparse.issparse(X) else kinds), X, y, sample_weight)
-        warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design, **self._known_columns(), stacklevel=5)
+        who, known = f"{type(self).__name__}.fit", self._known_columns()
+        warn_of_doubtful_design(who, rows.design, **known, stacklevel=5)
+        warn_of_deciding_columns(who, rows.design, rows.labels, stacklevel=5)
         return rows
 
     def _known_columns(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from surefoot.core.arrays import AnyArray, BoolArray, FloatArray, RowArray
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
+from surefoot.design.write.shown_table import shown_table
 from surefoot.robust.attained_shift import Atoms, NumericMove, numeric_move
 from surefoot.robust.problem.numeric_columns import as_dense, is_sparse
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
@@ -125,11 +126,29 @@ class WorstCase:
             "budget": budget[order],
         }
 
-    def __str__(self) -> str:
-        heading = (
+    def to_frame(self) -> Any:
+        """The same as ``table``."""
+        return self.table
+
+    def _repr_html_(self) -> str:
+        summed = self.summed()
+        rows = [
+            ("" if old is None else str(old), "" if new is None else str(new), f"{mass:.4g}", f"{budget:.4g}")
+            for old, new, mass, budget in zip(*(summed[name] for name in ("from", "to", "mass", "budget")), strict=True)
+        ]
+        named = [(str(name), *row) for name, row in zip(summed["feature"], rows, strict=True)]
+        remarks = () if named else ("No shift within the radius raises it.",)
+        return shown_table(self._heading, ("feature", "from", "to", "mass", "budget"), named, remarks)
+
+    @property
+    def _heading(self) -> str:
+        return (
             f"Worst case within radius {self.radius:g}: expected log loss {self.expected_loss:.6g} "
             f"(as the table is: {self.nominal_loss:.6g})"
         )
+
+    def __str__(self) -> str:
+        heading = self._heading
         summed = self.summed()
         count = len(summed["feature"])
         if count == 0:

@@ -166,7 +166,9 @@ def shifted_scores(model: Any, name: str, shift: TableShift) -> ShiftedScores | 
         else:
             terms.append(LevelTerm(own_levels[design.codes[:, feature]], None))
     slopes = np.array([numeric[place[column.position]] for column in shift.numeric])
-    return ShiftedScores(start, slopes, tuple(terms), float(getattr(model, "multiplier_", 1.0)))
+    # A card may give the risk of the first class; its log odds of the second are minus its score.
+    sign = -1.0 if getattr(model, "pos_label_", model.classes_[1]) == model.classes_[0] else 1.0
+    return ShiftedScores(start, slopes, tuple(terms), sign * float(getattr(model, "multiplier_", 1.0)))
 
 
 def _numbers(levels: tuple[Level, ...]) -> FloatArray | None:

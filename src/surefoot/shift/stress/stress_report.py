@@ -12,7 +12,11 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.schema import Level
 from surefoot.design.write.output_frame import build_frame
+from surefoot.design.write.shown_table import shown_table
 from surefoot.shift.stress.metrics import REWARDS
+
+# Lines that are printed: a screen full, with the headings of all scenarios.
+_LISTED = 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +92,22 @@ class StressReport:
         columns |= {label: numbers[:, at] for at, label in enumerate(self._headings)}
         return build_frame(columns, self.library)
 
+    def to_frame(self) -> Any:
+        """The same as ``table``."""
+        return self.table
+
+    def _repr_html_(self) -> str:
+        heads = ("scenario", "metric", "model", *self._headings)
+        rows = [
+            (scenario, metric, model, *(f"{value:.4f}" for value in (unshifted, *self._summary(metric, values))))
+            for scenario, metric, model, unshifted, values in self._lines()
+        ]
+        return shown_table(self._title, heads, rows)
+
+    @property
+    def _title(self) -> str:
+        return f"Stress test: {self.n_sets} shifted tables" + (" per scenario" if len(self.scenarios) > 1 else "")
+
     @property
     def _headings(self) -> tuple[str, ...]:
         return ("unshifted", "mean", "worst", *(f"{100 * level:g}%" for level in self.quantiles))
@@ -104,11 +124,19 @@ class StressReport:
         worst = values.min() if metric in REWARDS else values.max()
         return [float(values.mean()), float(worst), *np.quantile(values, self.quantiles).tolist()]
 
+    def __str__(self) -> str:
+        return self._text(None)
+
     def __repr__(self) -> str:
+        return self._text(_LISTED)
+
+    def _text(self, most: int | None) -> str:
+        """The lines of the table; at most so many of them."""
         width = max(len("model"), *map(len, self.models))
-        text = [f"Stress test: {self.n_sets} shifted tables" + (" per scenario" if len(self.scenarios) > 1 else "")]
+        text = [self._title]
         before: tuple[str, str] | None = None
-        for scenario, metric, model, unshifted, values in self._lines():
+        lines = self._lines()
+        for scenario, metric, model, unshifted, values in lines[:most]:
             if before is None or before[0] != scenario:
                 heading = "".join(f"{label:>11}" for label in self._headings)
                 text += ["", f"{scenario + ' shifts' if scenario == 'expected' else scenario}"]
@@ -117,6 +145,8 @@ class StressReport:
             numbers = "".join(f"{value:>11.4f}" for value in (unshifted, *self._summary(metric, values)))
             text.append(f"  {shown:<9} {model:<{width}}{numbers}")
             before = (scenario, metric)
+        if most is not None and len(lines) > most:
+            text.append(f"  ... and {len(lines) - most:,} more lines: print it, or see to_frame()")
         return "\n".join(text)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.certificate import Certificate
+from surefoot.design.encode.deciding_columns import warn_of_deciding_columns
 from surefoot.design.read.batches import BatchTable, is_batches, learn_batches
 from surefoot.design.read.parquet import ParquetBatches, is_parquet_path, open_parquet
 from surefoot.exceptions import CertificateError, InvalidTableError
@@ -162,6 +163,8 @@ def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: Robus
     """Fit a model to batches; nothing of the model changes before the fit has succeeded."""
     require_support(model, solver, "batches")
     table = learn_batches(source, model._encoder())
+    first = next(iter(table))
+    warn_of_deciding_columns(f"{type(model).__name__}.fit", first.design, first.signs, stacklevel=5)
     parts = EncodedParts(table)
     options = model._options(f"{type(model).__name__}, radius {told(radius)}, {len(table.counts)} batches")
 

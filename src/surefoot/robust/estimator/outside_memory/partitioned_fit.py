@@ -16,6 +16,7 @@ import scipy.sparse
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
+from surefoot.design.encode.doubtful_columns import warn_of_doubtful_columns
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.read.batches import BatchTable
 from surefoot.design.read.partitioned_table import PartitionedTable
@@ -34,7 +35,6 @@ from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.sqp import SQP
 from surefoot.robust.streaming.standard_partitions import RawPartitions
 from surefoot.robust.streaming.streamed import PartitionedOutcome, partition_sums, require_streamable, solve_partitions
-from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_columns
 from surefoot.sklearn_api.sample_weight import row_weights
 from surefoot.sklearn_api.training_rows import TrainingRows
 

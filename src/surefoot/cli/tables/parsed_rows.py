@@ -17,7 +17,10 @@ import numpy as np
 from surefoot.cli.table_source import ReadColumn, TableSource, labels
 from surefoot.design.read.column import Categories, CodedColumn, NumberColumn
 from surefoot.design.read.table import Table
+from surefoot.design.stored.text_block import CodedLevels
 
+# Rows of a batch, at least, but for the last one: few calls for each pass against memory. Not tuned.
+BATCH_ROWS = 1 << 16
 # Copies of a table that frames, encoding and solvers hold at the same time, at most.
 _COPIES = 6
 
@@ -51,12 +54,36 @@ class ParsedRows:
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="surefoot-")
-        for at, chunk in enumerate(self._source.chunks(self._columns)):
-            path = Path(self._folder.name) / f"{at}.npz"
-            np.savez(path, **{str(k): self._packed(column, chunk[column.name]) for k, column in enumerate(self._columns)})
-            self._batches.append(path)
-            self.counts.append(len(chunk[self._columns[-1].name]))
+        parts: list[list[Any]] = []
+        for chunk in self._source.chunks(self._columns):
+            parts.append([self._packed(column, chunk[column.name]) for column in self._columns])
+            if sum(len(part[-1]) for part in parts) >= BATCH_ROWS:
+                self._write(Path(self._folder.name), parts)
+                parts = []
+        if parts:
+            self._write(Path(self._folder.name), parts)
         return self
+
+    def _write(self, folder: Path, parts: list[list[Any]]) -> None:
+        """One batch: all numbers, column by column, and then all places of levels."""
+        path = folder / f"{len(self._batches)}"
+        columns = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
+        with path.open("wb") as file:
+            for kind, own in (("numeric", np.float64), ("categorical", np.int32)):
+                for column, values in zip(self._columns, columns, strict=True):
+                    if column.kind == kind:
+                        np.ascontiguousarray(values, own).tofile(file)
+        self._batches.append(path)
+        self.counts.append(len(columns[-1]))
+
+    def _read(self, path: Path, rows: int) -> list[Any]:
+        """The columns of a batch, in their order."""
+        n_numbers = sum(column.kind == "numeric" for column in self._columns)
+        with path.open("rb") as file:
+            numbers = iter(np.fromfile(file, np.float64, n_numbers * rows).reshape(n_numbers, rows))
+            n_codes = len(self._columns) - n_numbers
+            codes = iter(np.fromfile(file, np.int32, n_codes * rows).reshape(n_codes, rows))
+        return [next(numbers) if column.kind == "numeric" else next(codes) for column in self._columns]
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._folder is not None:
@@ -67,8 +94,7 @@ class ParsedRows:
         names = tuple(column.name for column in self._columns[:-1])
         first = 0
         for path, rows in zip(self._batches, self.counts, strict=True):
-            with np.load(path, allow_pickle=False) as packed:
-                values = [packed[str(k)] for k in range(len(self._columns))]
+            values = self._read(path, rows)
             *read, y = [
                 NumberColumn(f"column {column.name!r}", numbers, first_row=first)
                 if column.kind == "numeric"
@@ -83,8 +109,11 @@ class ParsedRows:
         if column.kind == "numeric":
             return values
         known = self._levels[column.name]
-        for value in dict.fromkeys(values):
+        distinct = values.values if isinstance(values, CodedLevels) else tuple(dict.fromkeys(values))
+        for value in distinct:
             if value is not None:
                 known.setdefault(value, len(known))
         places = {**known, None: -1}
+        if isinstance(values, CodedLevels):
+            return np.array([places[value] for value in distinct], np.int32)[values.codes]
         return np.fromiter(map(places.__getitem__, values), np.int32, len(values))

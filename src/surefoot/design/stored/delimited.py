@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import codecs
 import csv
+import importlib.util
+import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import cache
+from itertools import chain, count, islice
 from operator import methodcaller
 from pathlib import Path
 from typing import IO, Any
 
+from surefoot.design.stored.compressed import compression_of, stored_bytes
+from surefoot.design.stored.table_header import require_header
+from surefoot.design.stored.text_block import TextBlock
 from surefoot.exceptions import InvalidTableError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -53,9 +61,31 @@ class DelimitedFile:
     encoding: str
     header: tuple[str, ...]
 
+    typed = False
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(name for name in self.header if name)
+
+    @property
+    def described(self) -> str:
+        packed = compression_of(self.path)
+        return f"{'' if packed is None else f'{packed}, '}delimiter {self.delimiter!r}, {self.encoding}"
+
+    def place_of(self, row: int) -> str:
+        """The line that a row begins in: cells in quotation marks may go on for several, and blank ones are no rows."""
+        with _open(self.path, self.encoding) as file:
+            reader = _reader(file, self.delimiter)
+            begins = 1
+            for at in count(-1):  # the header comes first
+                cells = next(reader, None)
+                while cells is not None and not cells:
+                    begins = reader.line_num + 1
+                    cells = next(reader, None)
+                if cells is None or at == row:
+                    return f"line {begins}"
+                begins = reader.line_num + 1
+        return f"row {row}"
 
     def chunks(self, names: Sequence[str], rows: int) -> Iterator[dict[str, Sequence[Any]]]:
         """Some columns, by name, of up to ``rows`` rows at a time."""
@@ -67,6 +97,11 @@ class DelimitedFile:
                 next(reader)
                 read = reader.line_num
                 while lines := list(islice(file, rows)):
+                    block = _arrow_blocks(lines, self.delimiter, width, places) if _has_arrow() else None
+                    if block is not None:
+                        read += len(lines)
+                        yield dict(zip(names, block, strict=True))
+                        continue
                     cells = _plain_cells(lines, self.delimiter, width)
                     if cells is not None:
                         read += len(lines)
@@ -74,9 +109,14 @@ class DelimitedFile:
                         continue
                     # A cell in quotation marks may go on for lines that have not been read yet.
                     reader = _reader(chain(lines, file), self.delimiter)
-                    chunk = [row for row in islice(reader, len(lines)) if row]  # without blank lines
+                    chunk = []
+                    for _ in range(len(lines)):
+                        begins = read + reader.line_num + 1
+                        row = next(reader, None)
+                        if row:  # without blank lines
+                            _require_width(row, width, begins, self)
+                            chunk.append(row)
                     read += reader.line_num
-                    _require_width(chunk, width, read, self)
                     if chunk:
                         columns = list(zip(*chunk, strict=True))
                         yield {name: columns[place] for name, place in zip(names, places, strict=True)}
@@ -116,18 +156,21 @@ def open_delimited(
         delimiter = _guess_delimiter(path, chosen)
         rows = _first_rows(path, chosen, delimiter)
     header = tuple(name.strip() for name in rows[0])
-    _require_header(path, header, drop_unnamed)
+    require_header(path, header, drop_unnamed)
     return DelimitedFile(path, delimiter, chosen, header)
 
 
 def _sample(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with stored_bytes(path) as file:
         return file.read(SAMPLE.bytes)
 
 
-def _open(path: Path, encoding: str) -> IO[str]:
+@contextmanager
+def _open(path: Path, encoding: str) -> Iterator[IO[str]]:
     # A mark at the beginning is no part of the first name, whoever wrote it.
-    return path.open(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline="")
+    chosen = "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
+    with stored_bytes(path) as file, io.TextIOWrapper(file, encoding=chosen, newline="") as text:
+        yield text
 
 
 def _reader(file: Iterable[str], delimiter: str) -> Any:
@@ -162,6 +205,59 @@ def _guess_delimiter(path: Path, encoding: str) -> str:
     return best
 
 
+@cache
+def _has_arrow() -> bool:
+    return importlib.util.find_spec("pyarrow") is not None
+
+
+@cache
+def _loose_quote(delimiter: str) -> re.Pattern[str]:
+    """A quotation mark with text on both sides: such a cell is read with care, or refused."""
+    mark = re.escape(delimiter)
+    return re.compile(rf'[^{mark}\n"]"[^{mark}\r\n"]')
+
+
+def _arrow_blocks(lines: list[str], delimiter: str, width: int, places: Sequence[int]) -> list[TextBlock] | None:
+    """Some columns of some lines; None if they have to be read with care, which the csv module takes."""
+    if delimiter not in DELIMITERS or width == 1:
+        return None
+    text = "".join(lines)
+    quoted = '"' in text
+    # An odd number of marks in a line: a cell goes on in the next one.
+    if quoted and (any(at % 2 for at in map(methodcaller("count", '"'), lines)) or _loose_quote(delimiter).search(text)):
+        return None
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+        if "\r" in text:
+            return None
+    if text.startswith("\n") or "\n\n" in text:  # a blank line is no row
+        return None
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    known = [str(at) for at in range(width)]
+    try:
+        found = arrow_csv.read_csv(
+            pa.BufferReader(text.encode()),
+            arrow_csv.ReadOptions(column_names=known, block_size=max(len(text) * 4, 1), use_threads=False),
+            arrow_csv.ParseOptions(delimiter=delimiter, quote_char='"' if quoted else False, ignore_empty_lines=False),
+            arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(known, pa.string()),
+                include_columns=[str(at) for at in places],
+                strings_can_be_null=False,
+            ),
+        )
+    except (pa.ArrowInvalid, UnicodeEncodeError):
+        return None
+    if found.num_rows != len(lines):
+        return None
+    return [TextBlock(_one_chunk(column)) for column in found.columns]
+
+
+def _one_chunk(column: Any) -> Any:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def _plain_cells(lines: list[str], delimiter: str, width: int) -> list[str] | None:
     """All cells of some lines, row after row; None if they have to be read with care: quotation marks, lines of other lengths.
 
@@ -179,31 +275,12 @@ def _plain_cells(lines: list[str], delimiter: str, width: int) -> list[str] | No
     return text.removesuffix("\n").replace("\n", delimiter).split(delimiter)
 
 
-def _require_header(path: Path, header: tuple[str, ...], drop_unnamed: bool) -> None:
-    blank = [at for at, name in enumerate(header, 1) if not name]
-    if blank and not drop_unnamed:
+def _require_width(row: list[str], width: int, line: int, file: DelimitedFile) -> None:
+    if len(row) != width:
         raise InvalidTableError(
-            f"{path}: column {blank[0]} has no name in the header (perhaps row numbers that were written along). Name it, or "
-            "leave such columns out with --drop-unnamed."
+            f"{file.path}, line {line}: {len(row)} values, but the header has {width} names (delimiter "
+            f"{file.delimiter!r}). Put values that hold the delimiter in quotation marks, or name another --delimiter."
         )
-    repeated = [name for name, count in Counter(name for name in header if name).items() if count > 1]
-    if repeated:
-        places = [at for at, name in enumerate(header, 1) if name == repeated[0]]
-        raise InvalidTableError(
-            f"{path}: the name {repeated[0]!r} stands over columns {' and '.join(map(str, places))}. Rename one of them."
-        )
-    if not any(header):
-        raise InvalidTableError(f"{path}: no column has a name. The first line must be a header.")
-
-
-def _require_width(rows: list[list[str]], width: int, last_line: int, file: DelimitedFile) -> None:
-    for at, row in enumerate(rows):
-        if len(row) != width:
-            line = last_line - len(rows) + at + 1
-            raise InvalidTableError(
-                f"{file.path}, about line {line}: {len(row)} values, but the header has {width} names (delimiter "
-                f"{file.delimiter!r}). Put values that hold the delimiter in quotation marks, or name another --delimiter."
-            )
 
 
 def _wrong_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> InvalidTableError:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Schema
 from surefoot.design.read.column_doubts import doubt_of_levels, doubt_of_numbers
@@ -34,7 +34,7 @@ def warn_of_doubtful_design(
 def warn_of_doubtful_columns(
     who: str,
     schema: Schema,
-    numbers: Sequence[FloatArray] | None,
+    numbers: Sequence[NDArray[np.float64]] | None,
     present: Sequence[int],
     *,
     listed: bool = False,
