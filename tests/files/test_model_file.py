@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
+import types
 from pathlib import Path
 from typing import Any
 
@@ -276,3 +277,18 @@ def test_a_model_whose_parts_contradict_each_other_is_not_saved_and_that_is_what
     with pytest.raises(sf.ModelFileError, match="the model cannot be saved") as error:
         sf.save(model, tmp_path / "card")
     assert ".part" not in str(error.value) and not (tmp_path / "card").exists()
+
+
+def test_arrays_fit_where_their_type_is_an_alias_of_its_own() -> None:
+    """NumPy 2.5 spells ``NDArray`` so, and Python 3.11 cannot: the alias is played here."""
+    from typing import TypeVar
+
+    from surefoot.files.records import fits
+
+    scalar = TypeVar("scalar", bound=np.generic)
+
+    class Alias:
+        __value__ = np.ndarray[tuple[Any, ...], np.dtype[scalar]]
+
+    hint = types.GenericAlias(Alias, (np.int64,))
+    assert fits(np.arange(3), hint) and not fits(np.array(["a"]), hint) and not fits([0, 1], hint)

@@ -165,6 +165,8 @@ def _required(kind: type) -> frozenset[str]:
 def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of a declared type, as far as files go: containers are looked into, and arrays keep their numbers."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hasattr(origin, "__value__"):  # NDArray is an alias of its own from NumPy 2.5 on
+        return fits(value, origin.__value__[inner])
     if hint is Any or isinstance(hint, typing.TypeVar):
         return True
     if origin in (types.UnionType, typing.Union):

@@ -30,9 +30,10 @@ class DecidingParameters:
     """From when on a column is suspected.
 
     Chosen on COMPAS, where is_recid takes away 0.835 of the log loss and is a leak, and on voting (0.765, the fee freeze), wdbc
-    (0.69) and Wisconsin (0.72), where the best column is an honest one. Confirmed on 30 other files of UCI, RiskSLIM, HELOC,
-    ACS and diabetes: the odour of mushrooms (0.905, right in 98.5 % of rows) is the only honest column that is told of; the
-    next are 0.53 and 0.51.
+    (0.69) and Wisconsin (0.72), where the best column is an honest one. Then looked at on 30 other files of UCI, RiskSLIM,
+    HELOC, ACS and diabetes. With the targets that people give them, the odour of mushrooms (0.905, right in 98.5 % of rows) is
+    the only honest column that is told of, and the next are 0.53 and 0.51; with targets of two classes made up for this look,
+    the health of nursery and three columns of ACS are told of, too.
     """
 
     # Part of the log loss that a column takes away.
