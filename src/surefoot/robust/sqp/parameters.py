@@ -165,7 +165,9 @@ class InitialPointParameters:
 
     ridge: float = 0.01  # of the Newton step, over the diagonal of the Hessian
     max_halvings: int = 12  # of the price
-    cubes_per_second: float = 2e10  # the third power of the coefficients, over the seconds of a step; of 3,000 it takes about one
+    cubes_per_second: float = (
+        2e10  # the third power of the coefficients, over the seconds of a step; of 3,000 it takes about one
+    )
     min_probability: float = 1e-6  # of a label, where the intercept starts; a single label has none
 
 

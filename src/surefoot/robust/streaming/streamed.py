@@ -159,7 +159,11 @@ def solve_partitions(
     else:
         sample = _sample(partitions, standard, counts)
         tolerance = PARAMETERS.sample_tolerance
-        x = initial_point(rows, seconds_left=options.seconds_left) if sample is None else rows.tighten(coarse_minimiser(sample, options, tolerance))
+        x = (
+            initial_point(rows, seconds_left=options.seconds_left)
+            if sample is None
+            else rows.tighten(coarse_minimiser(sample, options, tolerance))
+        )
         warm = sample is not None and rows.n_coefficients <= PARAMETERS.warm_fraction * sample.n_rows
     loop = SqpLoop(rows, x, options.tolerance, warm_start=warm)
     status = minimise(loop, run)
