@@ -95,9 +95,8 @@ def warn_of_levels_without_price(where: str, design: MixedDesign, shift: Any, ca
         price = float(categorical.get(design.schema.names[position], math.inf))
         if 1 < held < all_levels and price < math.inf:
             whole = price + math.log((all_levels - 1) / (held - 1))
-            told.append(
-                f"{design.schema.label(position)} is priced {price:.4g} for {held} levels, about {whole:.4g} for all {all_levels}"
-            )
+            name = design.schema.label(position)
+            told.append(f"{name} is priced {price:.4g} for {held} levels, about {whole:.4g} for all {all_levels}")
     if told:
         warnings.warn(
             f"{where}: a shift model counts the levels that rows hold, and worst cases go to all those of category_levels, at "
