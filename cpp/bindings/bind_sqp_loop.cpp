@@ -65,6 +65,13 @@ struct BoundLoop {
   std::size_t mask_words;
   SqpLoop loop;
 
+  // Sets when a step, or a bound, is to end early.
+  void set_deadline(double seconds_left) {
+    // A year is longer than any clock needs, and does not overflow it.
+    const std::chrono::duration<double> left(std::clamp(seconds_left, 0.0, 3e7));
+    loop.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
+  }
+
   // Calls work(sums) without the interpreter's lock, which rows that Python must reach take back for themselves.
   template <class Work>
   auto with_sums(Work&& work) {
@@ -118,15 +125,17 @@ void bind_sqp_loop(nb::module_& module) {
           nb::arg("space"), nb::arg("rows"), nb::arg("x"), nb::kw_only(), nb::arg("objective"), nb::arg("radius"),
           nb::arg("tolerance"), nb::arg("price_limit"), nb::arg("intercept_limit"), nb::arg("level_limit"),
           nb::arg("warm_start"), nb::arg("dual_bounds"), nb::arg("n_rows"), nb::arg("n_threads"), nb::arg("parameters"))
-      .def("advance",
-           [](BoundLoop& self) { return self.with_sums([&](const RowSums& rows) { return self.loop.advance(rows); }); })
+      .def(
+          "advance",
+          [](BoundLoop& self, double seconds_left) {
+            self.set_deadline(seconds_left);
+            return self.with_sums([&](const RowSums& rows) { return self.loop.advance(rows); });
+          },
+          nb::kw_only(), nb::arg("seconds_left") = std::numeric_limits<double>::infinity())
       .def(
           "iterate",
           [](BoundLoop& self, int max_iterations, int failures, int max_failures, double seconds, double seconds_left) {
-            // A year is longer than any clock needs, and does not overflow it.
-            const std::chrono::duration<double> left(std::clamp(seconds_left, 0.0, 3e7));
-            self.loop.deadline =
-                std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
+            self.set_deadline(seconds_left);
             return self.with_sums([&](const RowSums& rows) {
               const auto started = std::chrono::steady_clock::now();
               std::vector<Iteration> done;
@@ -143,8 +152,13 @@ void bind_sqp_loop(nb::module_& module) {
           },
           nb::kw_only(), nb::arg("max_iterations"), nb::arg("failures"), nb::arg("max_failures"), nb::arg("seconds"),
           nb::arg("seconds_left") = std::numeric_limits<double>::infinity())
-      .def("bound_last_step",
-           [](BoundLoop& self) { self.with_sums([&](const RowSums& rows) { self.loop.bound_last_step(rows); }); })
+      .def(
+          "bound_last_step",
+          [](BoundLoop& self, double seconds_left) {
+            self.set_deadline(seconds_left);
+            self.with_sums([&](const RowSums& rows) { self.loop.bound_last_step(rows); });
+          },
+          nb::kw_only(), nb::arg("seconds_left") = std::numeric_limits<double>::infinity())
       .def(
           "update_working_set",
           [](BoundLoop& self, const Plan& plan, std::optional<Vector<double>> failed) {

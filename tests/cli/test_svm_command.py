@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import surefoot as sf
+from surefoot.reports.input_section import AnsweredInputs, input_blocks
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -162,6 +163,13 @@ def test_rows_with_gaps_are_left_out_on_request_and_the_proof_holds_for_the_tabl
     assert code == 1 and "no other one has inputs of several rows" in err
 
 
+def test_a_bound_near_1_is_called_no_promise() -> None:
+    """It holds for every distribution with the spread, and says nothing of how often readings do say otherwise."""
+    told = {"group": list("abc"), "rows": [1, 1, 1], "prediction": ["ash"] * 3, "flips": [0.9999, 0.25, np.nan]}
+    listed = input_blocks(AnsweredInputs(told, ["ash"] * 3, np.ones(3, dtype=bool)))[1]
+    assert "99.9%" not in listed and all(said in listed for said in ("no promise", "25.0%", "not known"))
+
+
 def test_a_report_with_groups_counts_inputs_and_lists_the_least_sure(tmp_path: Path, run: Run) -> None:
     table, model, page = trees(tmp_path, kinds=2), tmp_path / "svm", tmp_path / "report.html"
     words = ["--target", "kind", "--groups", "tree", "--quiet"]
@@ -174,6 +182,7 @@ def test_a_report_with_groups_counts_inputs_and_lists_the_least_sure(tmp_path: P
         f"{right.sum()} of them ({right.mean():.1%})" in told and f"Of {(promised.flips <= 0.1).sum()} the model says" in told
     )
     assert "The least sure inputs" in told and "8 others are left out" in told
+    assert "a further reading says otherwise, at most" in told
     rows.loc[0, "kind"] = "birch" if rows.kind[0] == "ash" else "ash"
     rows.to_csv(table, index=False)
     code, _, err = run("report", model, table, "--output", page, "--force", *words)

@@ -13,6 +13,7 @@ import pytest
 import surefoot as sf
 from surefoot.core.certificate import rounded_up
 from surefoot.inverse import CostDisplay, InverseOptimizer, InverseOptimizerCV, cost_confidence, forward
+from surefoot.inverse.estimator.explained import explained
 
 TRUE = np.array([1.0, 2.0, 0.5])
 
@@ -60,6 +61,20 @@ def test_a_report_on_other_observations_counts_those_that_are_not_explained(shop
     assert f"{max(excess):.4g}" in text
     assert "which are not those of this report" in text
     assert "write a report on those, or call surefoot.inverse.cost_confidence" in text
+
+
+def test_best_decisions_that_tie_with_the_proposed_one_are_counted(tmp_path: Path) -> None:
+    """Each of two alternatives was chosen, so that a cost that explains both prices them alike; one of them is proposed."""
+    signals, chosen = [np.eye(2)] * 5, [0, 0, 1, 1, 1]
+    model = InverseOptimizer(forward.FiniteChoice(), approach="suboptimality", prior="simplex").fit(signals, chosen)
+    np.testing.assert_allclose(model.cost_, 0.5)
+    proposed = {tuple(np.asarray(one).ravel()) for one in model.predict(signals)}
+    assert len(proposed) == 1
+    text = told(sf.report(model, signals, chosen, tmp_path / "cost.html"))
+    same = int(explained(model, signals, chosen).same.sum())
+    assert "5 of 5" in text and same in (2, 3)
+    assert f"{same} are proposed by predict() exactly as observed; {5 - same} tie with another decision" in text
+    assert f"for {5 - same} of them predict() proposes another one that costs as much" in text
 
 
 def test_names_of_the_forward_problem_and_noisy_data_are_told(tmp_path: Path) -> None:

@@ -292,7 +292,7 @@ def test_a_wrong_parameter_is_refused_at_once_by_name_and_value(options: dict[st
     ("options", "message"),
     [
         ({"numeric_certainty": {"agee": 0.8}}, "numeric_certainty names column 'agee', but the columns are 'age'"),
-        ({"categorical_certainty": 0.33}, r"column 'job' is 0\.33, which is not above chance: the column has 3 levels"),
+        ({"categorical_certainty": 0.33}, r"column 'job' is 0\.33, which is not above chance: its rows hold 3 levels"),
         ({"categorical_certainty": {"smokes": 0.5}}, r"above 0\.5, or drop the column"),
         ({"numeric_certainty": {"job": 0.5}}, "column 'job', row 0: '.*' is text"),
         ({"numeric_certainty": {"age": 0.5}, "categorical_certainty": {"age": 0.5}}, "both name column 'age'"),

@@ -15,7 +15,7 @@ import pytest
 import surefoot as sf
 from surefoot.core.outcome import Status, handed_over
 from surefoot.exceptions import ConvergenceLimitWarning, SolveInterrupted
-from surefoot.reports.model_section import ProofCheck, certificate_blocks
+from surefoot.reports.model_section import ProofCheck, certificate_blocks, certificate_fact
 from surefoot.sklearn_api.limit_warning import ADVICE, warn_of_limit
 
 
@@ -36,6 +36,21 @@ def test_warnings_name_the_status_and_say_what_to_do(model: Any, status: Status)
     assert status is not Status.STALLED or ("max_iter" not in message and "time_limit" not in message)
     # A solver's claim to be optimal that was not confirmed is no way in which the solve stopped.
     assert (f"({status.value} after" in message) == (status is not Status.OPTIMAL)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.03125])
+def test_a_relative_gap_is_told_beside_what_it_is_relative_to(model: Any, least: float) -> None:
+    """5.2e-5 above 0 is a gap as large as the objective, and 0.0017 of the 0.03125 that objectives count as at least."""
+    size = max(least, 5.2e-5)
+    gap = {"upper_bound": 5.2e-5, "lower_bound": 0.0, "gap": 5.2e-5, "relative_gap": np.nextafter(5.2e-5 / size, 1.0)}
+    proof = replace(model.certificate_, **gap, verified=False)
+    said = "relative to 0.0313, which objectives of these data count as at least"
+    blocks = " ".join(certificate_blocks(model, ProofCheck(proof, "")))
+    assert (said in blocks, "of the objective)" in blocks) == (least > 0, least == 0)
+    assert ("0.0313" in certificate_fact(ProofCheck(proof, "")).note) == (least > 0)
+    with pytest.warns(ConvergenceLimitWarning) as caught:
+        warn_of_limit(SimpleNamespace(outcome=model.outcome_, certificate=proof), "fit")
+    assert (said in str(caught[0].message)) == (least > 0)
 
 
 @pytest.mark.parametrize("status", Status)

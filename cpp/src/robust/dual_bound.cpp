@@ -327,7 +327,9 @@ DualBound find_dual_bound(const LiftedSpace& space, const RowSums& rows, Plan pl
   }
   Numbers best = at;
   bound.value = sums.conjugate - sums.penalty;
-  for (int round = 0; round < parameters.max_corrections; ++round) {
+  // Every point that was evaluated proves its own bound, so corrections can end after any of them.
+  const auto over_time = [&] { return std::chrono::steady_clock::now() >= request.deadline; };
+  for (int round = 0; round < parameters.max_corrections && (round == 0 || !over_time()); ++round) {
     Numbers next;
     DualEvaluator::Sums found;
     for (const double ridge : parameters.ridge) {
@@ -338,7 +340,7 @@ DualBound find_dual_bound(const LiftedSpace& space, const RowSums& rows, Plan pl
         best = next;
         bound.value = found.conjugate - found.penalty;
       }
-      if (norm1(found.residual) <= parameters.residual_reduction * norm1(sums.residual)) break;
+      if (norm1(found.residual) <= parameters.residual_reduction * norm1(sums.residual) || over_time()) break;
     }
     const double small = parameters.deficit_of_gap *
                          std::max(upper_bound - found.conjugate, parameters.deficit_of_tolerance * tolerance * upper_bound);
@@ -346,7 +348,7 @@ DualBound find_dual_bound(const LiftedSpace& space, const RowSums& rows, Plan pl
     const bool slow = norm1(found.residual) > parameters.chord_reduction * norm1(sums.residual);
     at = std::move(next);
     sums = std::move(found);
-    if (slow) evaluator.at(at, &curvature);
+    if (slow && !over_time()) evaluator.at(at, &curvature);
   }
   bound.point = evaluator.lifted(best);
   return bound;

@@ -110,7 +110,8 @@ void SqpLoop::update_bound(const RowSums& rows, const SqpStep& step) {
   const auto scaled = [&](double limit) { return std::isfinite(limit) ? limit * objective : limit; };
   const CoefficientLimits limits{scaled(options_.limits.price), scaled(options_.limits.intercept),
                                  scaled(options_.limits.levels)};
-  const DualBoundRequest request{options_.radius, limits, std::min(objective, step.trial.objective), options_.tolerance};
+  const DualBoundRequest request{options_.radius, limits, std::min(objective, step.trial.objective), options_.tolerance,
+                                 deadline};
   DualBound found = find_dual_bound(space_, rows, step.plan, step.qp.pair_multiplier.data(), step.trial.x.data(), request,
                                     options_.parameters.dual_bound);
   if (bound && !(found.value > lower_bound)) return;

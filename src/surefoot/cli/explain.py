@@ -15,6 +15,7 @@ from surefoot.files.formula import LinearTerm, read_formula
 from surefoot.files.pmml import to_pmml
 from surefoot.files.portable_json import to_json
 from surefoot.files.sql import to_sql
+from surefoot.reports.shown_coefficients import shown_coefficients
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.sklearn_api.proven_model import ABOUT_LAST_STEP, has_changed, has_steps, standing_certificate
@@ -58,7 +59,7 @@ def _text(model: Any) -> str:
     elif isinstance(last, RobustLogisticModel):
         lines += [f"radius {last.radius_:g}: {last.radius_reason_}"]
         lines += [f"log odds of {classes[1]}: intercept {last.intercept_[0]:.6g}"]
-        numeric, levels = last.schema_.split_coefficients(last.coef_[0])
+        numeric, levels = shown_coefficients(last)
         rows = [["column", "level", "coefficient"]]
         values = {True: iter(numeric), False: iter(levels)}
         for column in last.schema_.columns:

@@ -47,7 +47,7 @@ def add_score(subparsers: Any) -> None:
         "--groups",
         metavar="NAME",
         help="a model that 'fit --model svm' wrote: the column that says which rows are readings of one input. Then there is "
-        "one line for each input: its class, by all its readings, and how often a further one may say otherwise",
+        "one line for each input: its class, by all its readings, and (flips) how often a further one says otherwise at most",
     )
     add_table_options(parser)
     add_common_options(parser)

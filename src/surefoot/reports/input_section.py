@@ -17,6 +17,8 @@ from surefoot.reports.wording import risk_text
 
 # An answer counts as sure if a further reading says otherwise at most that often.
 SURE = 0.1
+# It is a bound for every distribution with the spread: near 1 it says nothing of how often that happens.
+_NO_PROMISE = 0.99
 # Inputs that are listed.
 _MOST_INPUTS = 10
 
@@ -100,12 +102,18 @@ def input_blocks(answered: AnsweredInputs) -> tuple[str, ...]:
             f"{answered.told['rows'][at]:,}",
             str(answered.told["prediction"][at]),
             str(answered.labels[at]),
-            "not known" if np.isnan(answered.flips[at]) else risk_text(float(answered.flips[at])),
+            _bound(float(answered.flips[at])),
         ]
         for at in order
     ]
-    headings = ("input", "readings", "predicted", "true", "a further reading says otherwise")
+    headings = ("input", "readings", "predicted", "true", "a further reading says otherwise, at most")
     blocks = [paragraph(told), table(headings, rows, left=1, caption="The least sure inputs")]
     if count > _MOST_INPUTS:
         blocks.append(paragraph(f"{count - _MOST_INPUTS:,} others are left out; promise() lists all.", "small"))
     return tuple(blocks)
+
+
+def _bound(flips: float) -> str:
+    if np.isnan(flips):
+        return "not known"
+    return "no promise" if flips > _NO_PROMISE else risk_text(flips)

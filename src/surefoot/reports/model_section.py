@@ -19,10 +19,12 @@ from surefoot.design.read.table import read_table
 from surefoot.exceptions import InvalidObservationError, InvalidTableError, SurefootError
 from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
 from surefoot.reports.page import Fact, paragraph, signed_bar, table
+from surefoot.reports.shown_coefficients import shown_coefficients
 from surefoot.reports.subject import Subject
 from surefoot.reports.wording import number_text, risk_text
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.sklearn_api.proven_model import CHANGED, has_changed, has_steps, standing_certificate, told_change
+from surefoot.sklearn_api.shown_certificate import gap_scale
 from surefoot.sklearn_api.verification import proof_parts, require_same
 
 # A page is to be read: more coefficients, or inputs, than these are left to coefficients() and inputs().
@@ -168,7 +170,9 @@ def certificate_fact(check: ProofCheck, *, rows: str = "rows") -> Fact:
             note += f" by more than {certificate.tolerance:.2g}"
         return Fact("Certificate", "proven", f"{note}; {check.doubt}" if check.doubt else note)
     if math.isfinite(certificate.relative_gap):
-        return Fact("Certificate", f"gap {risk_text(certificate.relative_gap)}", "another model may be better by so much")
+        scale = gap_scale(certificate)
+        note = f"another model may be better by so much{f' of {scale}' * bool(scale)}"
+        return Fact("Certificate", f"gap {risk_text(certificate.relative_gap)}", note)
     return Fact("Certificate", "not proven", "nothing is known about better models")
 
 
@@ -177,10 +181,12 @@ def certificate_blocks(model: Any, check: ProofCheck, *, rows: str = "rows") -> 
     proof, outcome, solver = check.certificate, model.outcome_, getattr(model, "solver_", None) or model.solver
     if check.changed:
         return (paragraph(check.told, "warn"),)
+    scale = gap_scale(proof)
+    part = f"relative to {scale}" if scale else "of the objective"
     lines = [
         ["objective of this model, at most", _known(proof.upper_bound, rounded_up)],
         ["no model of its class is below", _known(proof.lower_bound, rounded_down)],
-        ["gap, at most", f"{_known(proof.gap, rounded_up, 2)} ({_known(proof.relative_gap, rounded_up, 2)} of the objective)"],
+        ["gap, at most", f"{_known(proof.gap, rounded_up, 2)} ({_known(proof.relative_gap, rounded_up, 2)} {part})"],
         ["gap that was asked for", f"{proof.tolerance:.1e}"],
         ["how the solve ended", f"{outcome.status.value} ({solver}, {outcome.seconds:.2f} s)"],
         ["fingerprint of the problem", proof.problem_digest[:16]],
@@ -204,7 +210,7 @@ def _known(value: float, rounded: Callable[[float, int], str], digits: int = DIG
 
 def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
     model = subject.model
-    numeric, levels = model.schema_.split_coefficients(model.coef_[0])
+    numeric, levels = shown_coefficients(model)
     spreads, whose = _spreads(subject)
     lines: list[tuple[float, list[list[Any]]]] = []  # per column: its largest effect, and its lines
     at_number = at_level = 0

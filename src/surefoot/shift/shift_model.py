@@ -54,7 +54,8 @@ class ShiftModel(ShiftSettings):
         u: a number in the units of the column, or a multiple of its standard deviation such as "0.4 std", which is also the
         default.
     categorical_certainty : float or mapping of columns to floats, optional
-        rho_z, above 1 / (number of levels) and at most 1. None, and columns that a mapping leaves out: they never shift.
+        rho_z, above 1 / (number of levels) and at most 1; the levels that rows hold count, whatever a type declares. None, and
+        columns that a mapping leaves out: they never shift.
     robustness : float, default=0.9
         theta, above 0 and at most 1. A model is protected against shifts whose likelihood is at least theta per row, relative
         to no shift: 1 is no protection, and the smaller, the more.

@@ -222,8 +222,9 @@ def _require_above_chance(column: CategoricalShift, label: str) -> None:
     if column.n_levels > 1 and column.certainty <= 1.0 / column.n_levels:
         chance = 1.0 / column.n_levels
         raise ValueError(
-            f"categorical_certainty of {label} is {column.certainty:g}, which is not above chance: the column has "
-            f"{column.n_levels} levels, and a value that is drawn anew stays the same with probability {chance:.4g}. Its price "
+            f"categorical_certainty of {label} is {column.certainty:g}, which is not above chance: its rows hold "
+            f"{column.n_levels} levels, which count whatever its type declares, and a "
+            f"value that is drawn anew stays the same with probability {chance:.4g}. Its price "
             "log(rho (k - 1) / (1 - rho)) would not be positive, so a robust model could not use the column at all. Give it a "
             f"certainty above {chance:.4g}, or drop the column."
         )

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from surefoot.core.certificate import Certificate, rounded_down, rounded_up
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.exceptions import ConvergenceLimitWarning
+from surefoot.sklearn_api.shown_certificate import gap_scale
 
 _MORE = "Allow more with time_limit or max_iter, or ask for less with tol."
 _DIGITS = "If rounding is why, surefoot.verify(..., arithmetic='ball') confirms it: the same bounds with more digits."
@@ -40,6 +41,8 @@ class Judged(Protocol):
 def warn_of_limit(solution: Judged, where: str, advice: str = "") -> None:
     """Warn once that a model is not proven optimal, and say what is proven; ``advice`` replaces the usual one."""
     outcome, certificate = solution.outcome, solution.certificate
+    scale = gap_scale(certificate)
+    least = f", relative to {scale}" if scale else ""
     if outcome.status is Status.OPTIMAL:
         ending = f"reached its tolerance by its own account, but the certificate could not confirm it ({certificate.claim})"
     else:
@@ -47,7 +50,7 @@ def warn_of_limit(solution: Judged, where: str, advice: str = "") -> None:
     warnings.warn(
         f"{where} {ending}. The model's objective is at most {rounded_up(certificate.upper_bound, 9)}; the lower bound "
         f"{rounded_down(certificate.lower_bound, 9)} still holds for every model of its class, a relative gap of "
-        f"{rounded_up(certificate.relative_gap, 2)} "
+        f"{rounded_up(certificate.relative_gap, 2)}{least} "
         f"(tol = {certificate.tolerance:.1e}). {advice or ADVICE[outcome.status]}",
         ConvergenceLimitWarning,
         stacklevel=3,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from problem_bank import draw_problem
 from reference import worst_case as reference
@@ -127,3 +128,20 @@ def test_models_with_unseen_levels_are_those_of_the_enumerated_model(seed: int, 
     back = with_unseen_levels(problem.terms, worse, held)
     assert reference.objective(problem, back) <= reference.objective(problem, worse) * (1 + 1e-12)
     assert reference.objective(problem, back) == pytest.approx(certificate.upper_bound, rel=1e-6)
+
+
+@pytest.mark.parametrize("shift", [sf.ShiftModel(categorical_certainty=0.6), sf.ShiftModel(categorical_certainty={"c": 0.6})])
+def test_a_shift_model_that_counts_fewer_levels_than_worst_cases_go_to_is_told(shift):
+    rng = np.random.default_rng(0)
+    held = rng.integers(0, 3, 60)
+    y = (held + rng.normal(size=60) > 1).astype(int)
+    X = pd.DataFrame({"c": pd.Categorical(np.array(list("abc"))[held], categories=list("abcdefgh"))})
+    observed, whole = (np.log(0.6 * (k - 1) / 0.4) for k in (3, 8))
+    with pytest.warns(
+        sf.DoubtfulColumnWarning, match=f"'c' is priced {observed:.4g} for 3 levels, about {whole:.4g} for all 8"
+    ):
+        sf.RobustLogisticRegression(shift=shift, category_levels="declared").fit(X, y)
+    # What it advises is quiet, and so is a model whose worst cases stay among the levels of the rows.
+    found = shift.calibrate(X)
+    sf.RobustLogisticRegression(radius=found.radius, categorical_weights={"c": whole}, category_levels="declared").fit(X, y)
+    sf.RobustLogisticRegression(shift=shift).fit(X, y)

@@ -226,3 +226,19 @@ def test_a_column_of_0_and_1_that_moves_without_end_is_said_to_need_a_price_as_a
     assert "far away" not in str(priced.worst_case(table, ill))
     other = model.worst_case(table.assign(smoker=2.0 * table["smoker"]), ill)
     assert "smoker: no numeric_range says how far" in str(other)
+
+
+def test_moves_that_raise_the_loss_by_less_than_its_rounding_are_none():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"inc": rng.normal(size=60), "age": rng.normal(size=60)})
+    y = (X["age"] + rng.normal(size=60) > 0).astype(int).to_numpy()
+    # Solvers may leave a trace of a coefficient where the best one is 0.
+    model = sf.RobustLogisticRegression(radius=0.05).fit(X, y)
+    model.coef_ = np.array([[1e-28, 0.0]])
+    worst = model.worst_case(X, y)
+    assert str(worst).endswith("No shift within the radius raises it.")
+    assert len(worst.table) == 0
+    assert worst.numeric_budget == 0
+    # A raise that can be told is told, small as it is.
+    model.coef_ = np.array([[1e-9, 0.0]])
+    assert "inc" in str(model.worst_case(X, y, radius=1e-3))

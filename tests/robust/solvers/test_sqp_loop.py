@@ -22,7 +22,7 @@ from surefoot.robust.sqp.parameters import (
     native_parameters,
 )
 from surefoot.robust.sqp.row_sums import TableRows
-from surefoot.robust.sqp.sqp import SQP
+from surefoot.robust.sqp.sqp import SQP, approximate_minimiser
 from surefoot.robust.sqp.sqp_loop import SqpLoop, minimise
 
 
@@ -76,6 +76,60 @@ def test_a_step_whose_time_is_over_is_cut_short_and_the_loop_can_go_on():
     assert cut.optimal
     whole.iterate(max_iterations=50, failures=0, max_failures=8, seconds=60.0)
     assert cut.objective == pytest.approx(whole.objective, rel=1e-8)
+
+
+class CountedRows(TableRows):
+    """Rows that the native loop reaches through Python, and that count what it asks them for."""
+
+    models = sums = 0
+
+    @property
+    def oracle(self):
+        return self
+
+    def row_model(self, *asked):
+        self.models += 1
+        return super().row_model(*asked)
+
+    def plan_sums(self, *asked):
+        self.sums += 1
+        return super().plan_sums(*asked)
+
+
+def test_a_bound_whose_time_is_over_has_one_correction_and_is_true():
+    asked, bounds = [], []
+    for seconds_left in (0.0, np.inf):
+        rows = CountedRows(rows_of(4).problem, 1)
+        loop = SqpLoop(rows, initial_point(rows), 1e-9)
+        loop.advance()
+        assert not loop.has_bound
+        before = rows.sums
+        loop.bound_last_step(seconds_left=seconds_left)
+        asked.append(rows.sums - before)
+        bounds.append(loop.lower_bound)
+    # At the end of the step, perhaps once more with less cost, and after the one correction.
+    assert asked[0] <= 3 < asked[1]
+    optimum = SQP().solve(rows.problem, SolveOptions(tolerance=1e-9)).upper_bound
+    assert 0 < bounds[0] <= bounds[1] <= optimum
+
+
+def test_the_start_has_no_newton_step_where_there_is_no_time_for_its_factorisation():
+    rows = CountedRows(rows_of(4).problem, 1)
+    hasty = initial_point(rows, seconds_left=0.0)
+    assert rows.models == 0
+    assert not hasty[rows.numeric_slots].any() and not hasty[rows.level_slots].any()
+    initial_point(rows, seconds_left=1.0)
+    assert rows.models == 1
+
+
+def test_a_coarse_search_begins_no_step_once_the_time_is_over():
+    rows = CountedRows(rows_of(4).problem, 1)
+    start = initial_point(rows)
+    before = rows.models
+    np.testing.assert_array_equal(approximate_minimiser(rows, start, SolveOptions(time_limit=0.0), 1e-6), start)
+    assert rows.models == before
+    approximate_minimiser(rows, start, SolveOptions(), 1e-6)
+    assert rows.models > before
 
 
 def test_whoever_raises_while_told_ends_the_loop():

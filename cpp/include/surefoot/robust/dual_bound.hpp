@@ -16,12 +16,13 @@
 //   2. Newton step with the curvature at hand; more regularisation if the residual does not halve
 //   3. keep the point with the best dual bound; new curvature only if the residual fell slowly (chord method)
 // Stop when the deficit (residual penalty + unspent budget) is a small part of the gap, or no longer falls: then masses and
-// mixes hold the bound back, and only another SQP step can raise it.
+// mixes hold the bound back, and only another SQP step can raise it. Stop too once the time is over.
 //
 // Reference: weak duality of Wasserstein distributionally robust logistic regression, as in Shafieezadeh-Abadeh, Mohajerin
 // Esfahani and Kuhn, Distributionally Robust Logistic Regression (2015).
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 #include "surefoot/robust/lifted_space.hpp"
@@ -66,6 +67,8 @@ struct DualBoundRequest {
   CoefficientLimits limits;
   double upper_bound;  // objective of the incumbent
   double tolerance;    // relative gap to be proven
+  // Past it no Newton step is begun but the first: each takes a factorisation of a dense matrix.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 // pair_multiplier: of the step's pair constraints; x: the step's end.

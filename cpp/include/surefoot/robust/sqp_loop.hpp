@@ -66,7 +66,7 @@ class SqpLoop {
   double active_width;
   double regularisation;                                                                          // over the curvature
   double predicted_decrease;                                                                      // of the last step
-  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();  // of a step's programme
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();  // of a step
 
  private:
   double final_decrease() const;

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
-from surefoot.inverse.measures.decision_scores import decision_measure
+from surefoot.inverse.measures.decision_scores import METRICS, decision_measure
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.predicted_distances import tied_costs
@@ -33,6 +33,8 @@ class Explained:
         Whether the observed decision is a best one, ties included.
     apart : ndarray
         The model's ``metric`` between each observed and predicted decision.
+    same : BoolArray
+        Whether the predicted decision is the observed one. Where that is a best one and another is predicted, both tie.
     """
 
     problem: InverseProblem
@@ -41,6 +43,7 @@ class Explained:
     excess: FloatArray
     best: BoolArray
     apart: FloatArray
+    same: BoolArray
 
 
 def explained(model: Any, signals: Sequence[Any], responses: Sequence[Any]) -> Explained:
@@ -53,4 +56,7 @@ def explained(model: Any, signals: Sequence[Any], responses: Sequence[Any]) -> E
     apart = [measure(example.response, found) for example, found in zip(problem.examples, predicted, strict=True)]
     inside = np.array([example.inside for example in problem.examples])
     tied = tied_costs(plain, model.cost_)
-    return Explained(problem, model.cost_, predicted, losses, np.asarray(inside & (losses <= tied)), np.array(apart))
+    differs = METRICS["unpredicted share"]
+    same = [not differs(example.response, found) for example, found in zip(problem.examples, predicted, strict=True)]
+    best = np.asarray(inside & (losses <= tied))
+    return Explained(problem, model.cost_, predicted, losses, best, np.array(apart), np.array(same, dtype=bool))

@@ -122,8 +122,10 @@ def problem_blocks(model: Any, seen: Explained) -> tuple[str, ...]:
 
 def explained_fact(seen: Explained) -> Fact:
     """How many observations a cost explains, for the first screen."""
-    count = int(seen.best.sum())
-    return Fact("Explained", f"{count} of {seen.best.size}", "observed decisions that are a best one at the learned cost")
+    count, tied = int(seen.best.sum()), int((seen.best & ~seen.same).sum())
+    note = "observed decisions that are a best one at the learned cost"
+    note += f"; for {tied} of them predict() proposes another one that costs as much" * bool(tied)
+    return Fact("Explained", f"{count} of {seen.best.size}", note)
 
 
 def explained_blocks(seen: Explained, *, same_rows: bool) -> tuple[str, ...]:
@@ -143,6 +145,13 @@ def explained_blocks(seen: Explained, *, same_rows: bool) -> tuple[str, ...]:
     told = (
         f"Of {_several(n, 'observed decision', 'observed decisions')} {count} {'is' if count == 1 else 'are'} a best one at "
         f"the learned cost. The mean distance between what was decided and what would be is {mean:.4g}."
+    )
+    same, tied = int(seen.same.sum()), int((seen.best & ~seen.same).sum())
+    told += f" {same} {'is' if same == 1 else 'are'} proposed by predict() exactly as observed"
+    told += (
+        f"; {tied} {'ties' if tied == 1 else 'tie'} with another decision, which costs as much and is proposed instead."
+        if tied
+        else "."
     )
     blocks = [which, paragraph(told)]
     missed = np.flatnonzero(~seen.best)

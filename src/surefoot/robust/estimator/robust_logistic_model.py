@@ -41,7 +41,7 @@ from surefoot.robust.estimator.held_out_radius import HeldOut, asked
 from surefoot.robust.estimator.lone_intercept import NEGLIGIBLE, warn_of_lone_intercept
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_ranges, require_proven_settings
 from surefoot.robust.estimator.told_kinds import ToldKinds, kinds_of_shift, kinds_of_weights
-from surefoot.robust.estimator.weights import ground_cost, shift_prices
+from surefoot.robust.estimator.weights import ground_cost, shift_prices, warn_of_levels_without_price
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.column_moments import BatchSums, RowTally, batch_sums
 from surefoot.robust.problem.ground_cost import GroundCost
@@ -152,6 +152,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         who, known = f"{type(self).__name__}.fit", self._known_columns()
         warn_of_doubtful_design(who, rows.design, **known, stacklevel=5)
         warn_of_deciding_columns(who, rows.design, rows.labels, stacklevel=5)
+        warn_of_levels_without_price(who, rows.design, self.shift, prices.categorical, stacklevel=5)
         return rows
 
     def _known_columns(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray, NumericArray
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Kind, Schema, column_position
+from surefoot.exceptions import DoubtfulColumnWarning
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import is_sparse
 from surefoot.robust.problem.numeric_norm import NumericNorm
@@ -81,6 +83,28 @@ def shift_prices(design: MixedDesign, numeric: Any, categorical: Any) -> tuple[A
                 )
             sorted_prices[reads][name] = price
     return sorted_prices
+
+
+def warn_of_levels_without_price(where: str, design: MixedDesign, shift: Any, categorical: Any, *, stacklevel: int) -> None:
+    """A certainty is priced by the levels that rows hold; worst cases may go to those that no row holds, too."""
+    if getattr(shift, "categorical_certainty", None) is None or not isinstance(categorical, Mapping):
+        return
+    told = []
+    for at, position in enumerate(design.schema.categorical_positions):
+        held, all_levels = int(np.unique(design.codes[:, at]).size), int(design.n_levels[at])
+        price = float(categorical.get(design.schema.names[position], math.inf))
+        if 1 < held < all_levels and price < math.inf:
+            whole = price + math.log((all_levels - 1) / (held - 1))
+            name = design.schema.label(position)
+            told.append(f"{name} is priced {price:.4g} for {held} levels, about {whole:.4g} for all {all_levels}")
+    if told:
+        warnings.warn(
+            f"{where}: a shift model counts the levels that rows hold, and worst cases go to all those of category_levels, at "
+            f"the same price: {'; '.join(told)}. Leave out category_levels; or leave out shift, and give radius and "
+            "categorical_weights, those of shift.calibrate(X) with the prices for all levels.",
+            DoubtfulColumnWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _is_binary(numeric: NumericArray, at: int) -> bool:

@@ -6,7 +6,7 @@ The table shows one distribution within the radius and within one millionth of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,8 @@ from surefoot.robust.sqp.adversary import WorstCaseDistribution
 LABEL_FEATURE = "(label)"
 # Moves listed in the printed form before it says "and so many more".
 _LISTED = 10
+# Of a mean loss, relative: moves that raise it by no more raise it by nothing that could be told.
+_ROUNDING = 1e-14
 # Numbers of the moves that are not from one level to another: flips away from either class, then numeric columns, downwards.
 _FLIP_MOVES, _FIRST_NUMERIC_MOVE = (-2, -1), -3
 
@@ -44,6 +46,11 @@ class Moves:
     kind: RowArray
     shift: RowArray
     ranged: BoolArray
+
+    @property
+    def none(self) -> Moves:
+        """The same without any move."""
+        return Moves(**{one.name: getattr(self, one.name)[:0] for one in fields(self)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,10 +200,12 @@ def describe_worst_case(
 ) -> WorstCase:
     """Put a worst-case distribution into the words of the table it is about; ``positions`` says where its rows stand in it."""
     atoms = Atoms.of(problem, coefficients, distribution)
-    numeric = numeric_move(problem, coefficients, distribution, atoms)
+    harmless = float(distribution.expected_loss) - nominal_loss <= _ROUNDING * nominal_loss
+    numeric = None if harmless else numeric_move(problem, coefficients, distribution, atoms)
     if numeric is not None:
         atoms = atoms.split(numeric.atom, numeric.mass)
     moves = _name_moves(problem, atoms, numeric, schema, classes)
+    moves = moves.none if harmless else moves
     columns: dict[str, Any] = {
         "row": moves.row if positions is None else positions[moves.row],
         "mass": moves.mass,
@@ -210,7 +219,7 @@ def describe_worst_case(
         nominal_loss=nominal_loss,
         price=float(distribution.price),
         radius=problem.radius,
-        numeric_budget=float(distribution.numeric_budget),
+        numeric_budget=0.0 if harmless else float(distribution.numeric_budget),
         shift=moves.shift,
         _moves=moves,
         _library=library,

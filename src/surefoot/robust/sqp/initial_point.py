@@ -7,6 +7,8 @@ halving it until the objective stops falling is enough.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from surefoot import _native
@@ -15,8 +17,10 @@ from surefoot.robust.sqp.parameters import INITIAL_POINT_DEFAULTS, InitialPointP
 from surefoot.robust.sqp.row_sums import RowSums
 
 
-def initial_point(rows: RowSums, parameters: InitialPointParameters = INITIAL_POINT_DEFAULTS) -> FloatArray:
-    """A lifted vector with tight envelopes."""
+def initial_point(
+    rows: RowSums, parameters: InitialPointParameters = INITIAL_POINT_DEFAULTS, *, seconds_left: float = math.inf
+) -> FloatArray:
+    """A lifted vector with tight envelopes; the model without features where a Newton step would take longer than is left."""
     terms = rows.terms
     x = np.zeros(rows.size + 1)
     if terms.fit_intercept:
@@ -27,7 +31,8 @@ def initial_point(rows: RowSums, parameters: InitialPointParameters = INITIAL_PO
     if terms.radius == 0:
         x[rows.price_slot] = rows.PROHIBITIVE
         return x
-    newton = x + _newton_step(rows, x, parameters.ridge)
+    in_time = float(rows.n_coefficients) ** 3 <= parameters.cubes_per_second * seconds_left
+    newton = x + _newton_step(rows, x, parameters.ridge) if in_time else x
     price = _least_free_price(rows, newton)
     best, lowest = x, np.inf
     for _ in range(parameters.max_halvings):

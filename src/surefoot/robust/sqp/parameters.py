@@ -123,6 +123,7 @@ class RunParameters:
     max_iterations: int = 200  # unless the options say otherwise; most problems take 5 to 20
     tolerance_fraction: float = 0.99  # of the tolerance; certificates allow for rounding, so their bounds are a little lower
     turn_seconds: float = 0.05  # native iterations between two looks at progress, limits and Ctrl-C
+    bound_grace: float = 0.1  # of the time limit: what the first bound may take beyond it, and one factorisation
     check_interval: int = 10  # iterations between two looks at whether the data are separable
     max_failures: int = 8  # iterations in a row without a decrease: the end of double precision, or of this method
 
@@ -164,6 +165,9 @@ class InitialPointParameters:
 
     ridge: float = 0.01  # of the Newton step, over the diagonal of the Hessian
     max_halvings: int = 12  # of the price
+    cubes_per_second: float = (
+        2e10  # the third power of the coefficients, over the seconds of a step; of 3,000 it takes about one
+    )
     min_probability: float = 1e-6  # of a label, where the intercept starts; a single label has none
 
 

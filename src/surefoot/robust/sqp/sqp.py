@@ -207,7 +207,7 @@ def _start(
     """
     sample = _sample(rows, problem)
     if sample is None:
-        return _Point.of(rows, initial_point(rows)) if given is None else given
+        return _Point.of(rows, initial_point(rows, seconds_left=options.seconds_left)) if given is None else given
     x = coarse_minimiser(sample, options, SAMPLE.tolerance, given.x if given else None, parameters)
     found = _Point.of(rows, rows.tighten(x))
     return found if given is None else given.or_better(found)
@@ -250,8 +250,10 @@ def approximate_minimiser(
     """Where iterations lead until one predicts a decrease below this fraction of the objective; without a dual bound."""
     loop = SqpLoop(rows, x, tolerance, dual_bounds=False, parameters=parameters)
     for _ in range(SAMPLE.max_steps):
-        decreased = loop.advance()
-        if loop.predicted_decrease <= tolerance * loop.objective or not decreased or options.out_of_time:
+        if options.out_of_time:
+            break
+        decreased = loop.advance(seconds_left=options.seconds_left)
+        if loop.predicted_decrease <= tolerance * loop.objective or not decreased:
             break
     return loop.x
 

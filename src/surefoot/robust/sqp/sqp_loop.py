@@ -44,6 +44,7 @@ Reference: Nocedal and Wright, Numerical Optimization, Chapter 18; Fletcher, Pra
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -262,6 +263,8 @@ def minimise(
     if check is not None:
         check()
     if not loop.has_bound:
-        loop.bound_last_step()
+        # A bound costs a dense factorisation per correction; without any time it would often say nothing.
+        grace = math.inf if options.time_limit is None else parameters.bound_grace * options.time_limit
+        loop.bound_last_step(seconds_left=max(options.seconds_left, grace))
     run.upper_bound, run.lower_bound = loop.objective, loop.lower_bound
     return status

@@ -108,7 +108,12 @@ def minimiser_of_sample(
         taken.release()
     try:
         few = PartitionedRows(terms, _Counted(lifted, sizes), options.n_threads)
-        return SampleMinimiser(approximate_minimiser(few, initial_point(few), options, parameters.sample_tolerance), few.n_rows)
+        return SampleMinimiser(
+            approximate_minimiser(
+                few, initial_point(few, seconds_left=options.seconds_left), options, parameters.sample_tolerance
+            ),
+            few.n_rows,
+        )
     finally:
         lifted.release()
 

@@ -154,12 +154,16 @@ def solve_partitions(
         x = rows.lift(standard.standardize(warm_start))
     elif isinstance(partitions, ResidentPartitions):
         found = minimiser_of_sample(partitions, standard, counts, options)
-        x = initial_point(rows) if found is None else rows.tighten(found.x)
+        x = initial_point(rows, seconds_left=options.seconds_left) if found is None else rows.tighten(found.x)
         warm = found is not None and rows.n_coefficients <= PARAMETERS.warm_fraction * found.n_rows
     else:
         sample = _sample(partitions, standard, counts)
         tolerance = PARAMETERS.sample_tolerance
-        x = initial_point(rows) if sample is None else rows.tighten(coarse_minimiser(sample, options, tolerance))
+        x = (
+            initial_point(rows, seconds_left=options.seconds_left)
+            if sample is None
+            else rows.tighten(coarse_minimiser(sample, options, tolerance))
+        )
         warm = sample is not None and rows.n_coefficients <= PARAMETERS.warm_fraction * sample.n_rows
     loop = SqpLoop(rows, x, options.tolerance, warm_start=warm)
     status = minimise(loop, run)
