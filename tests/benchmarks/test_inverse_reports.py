@@ -30,7 +30,7 @@ def test_approaches_are_set_beside_the_papers_seconds(tmp_path: Path) -> None:
     assert len(times) == 7 and (times["incenter"]["paper_seconds"], times["circumcenter"]["paper_seconds"]) == ("98", "1323")
     assert all(row["solved"] == row["certified"] == "2" for row in times.values())
     curves = _rows(tmp_path / "inverse_approaches_curves.csv")
-    assert len(curves) == 7 * 3 * 2 and {row["examples"] for row in curves} == {"5", "10"}
+    assert len(curves) == 7 * 5 * 2 and {row["examples"] for row in curves} == {"5", "10"}
     for row in curves:
         assert float(row["percentile_5"]) <= float(row["mean"]) + 1e-12
     picture = tmp_path / "inverse_consistent_decision_error.png"

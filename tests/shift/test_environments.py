@@ -189,6 +189,7 @@ def test_columns_that_no_site_shifts_still_have_a_price() -> None:
 
 
 @pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.filterwarnings("ignore:.*nearly decides the label")  # a table made to be told apart
 def test_a_column_that_one_of_two_tables_never_measured_is_accepted_and_named(paired: bool) -> None:
     X, groups = sites([0.0, 0.0])
     before, after = (X[groups == name].reset_index(drop=True) for name in SITES[:2])

@@ -30,6 +30,16 @@ def test_a_diet_without_upper_bounds_is_that_of_wide_ones(seed: int, options: di
     assert np.allclose(open_.predict(signals), eaten, atol=1e-6)
 
 
+@pytest.mark.parametrize("upper", [3e3, 1e5, 1e6])
+def test_diets_with_wide_bounds_are_proven_as_those_with_narrow_ones(upper: float) -> None:
+    """Native searches in doubles lose the proof of bounds of 1e5, which others keep."""
+    narrow, wide = (
+        InverseOptimizer(forward.LinearProgram(upper=each), approach="incenter").fit(*diets(2)) for each in (100.0, upper)
+    )
+    assert wide.certificate_.verified
+    assert wide.certificate_.lower_bound == pytest.approx(narrow.certificate_.lower_bound, rel=1e-9)
+
+
 def test_a_regularised_diet_is_proven() -> None:
     signals, eaten = diets(0)
     model = InverseOptimizer(forward.LinearProgram(), kappa=0.1).fit(signals, eaten)

@@ -337,7 +337,7 @@ def test_a_parquet_fit_without_target_file_or_column_is_refused(tmp_path: Path) 
 
 def test_without_pyarrow_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match="pip install pyarrow"):
+    with pytest.raises(ImportError, match=r'pip install "surefoot\[parquet\]"'):
         sf.RobustLogisticRegression().fit(tmp_path, "answer")
 
 
@@ -347,7 +347,8 @@ def test_weights_beside_batches_are_refused() -> None:
         sf.RobustLogisticRegression().fit(Batches(X, y), sample_weight=w)
 
 
-@pytest.mark.parametrize("passes", [1, 2, 4, 9])
+# The second pass looks at the first batch only, for columns that decide the label.
+@pytest.mark.parametrize("passes", [1, 3, 4, 9])
 def test_an_interrupt_in_any_pass_reaches_the_caller_leaves_the_model_as_it_was_and_no_file_behind(
     passes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

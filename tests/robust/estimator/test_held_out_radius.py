@@ -90,6 +90,7 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     assert first.sampling_error_.held_out.loss == pytest.approx(second.sampling_error_.held_out.loss, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*nearly decides the label")  # a table made to be told apart
 def test_more_rows_than_the_rule_needs_are_not_asked() -> None:
     X, y = decided(PARAMETERS.most_rows + 1)
     model = sf.RobustLogisticRegression().fit(X[["strong", "c0"]], y)
@@ -98,6 +99,7 @@ def test_more_rows_than_the_rule_needs_are_not_asked() -> None:
     assert twice.sampling_error_.held_out is None
 
 
+@pytest.mark.filterwarnings("ignore:.*nearly decides the label")  # a table made to be told apart
 def test_a_premium_beyond_the_whole_loss_is_doubted_with_more_rows_too() -> None:
     X, _ = decided(700)
     told_apart = X["strong"] == "yes"
